@@ -1,0 +1,25 @@
+#include "base/request.hpp"
+
+namespace penstock {
+
+std::string_view name_of(finish_reason reason) noexcept {
+  switch (reason) {
+  case finish_reason::stop:
+    return "stop";
+  case finish_reason::length:
+    return "length";
+  case finish_reason::cancelled:
+    return "cancelled";
+  case finish_reason::deadline:
+    return "deadline";
+  case finish_reason::blocked:
+    return "blocked";
+  case finish_reason::refused:
+    return "refused";
+  case finish_reason::failed:
+    return "failed";
+  }
+  return "unknown";
+}
+
+} // namespace penstock
