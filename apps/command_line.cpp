@@ -1,0 +1,55 @@
+#include "apps/commands.hpp"
+#include "apps/exit_code.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <iostream>
+
+namespace penstock::apps {
+
+namespace {
+
+constexpr const char* description
+  = "Penstock serves language models with prefill and decode in separate processes.";
+
+constexpr const char* footer = R"(Examples:
+  penstock up                                start the built-in three-node cluster
+  penstock ask -- "Once upon a time"         ask it
+  penstock run --json -- "Once upon a time"  the same in one process, without a cluster
+  penstock check cluster.toml                explain a cluster file before starting it
+`penstock COMMAND --help` has the options and more examples.
+Exit codes: 0 done, 1 failed, 2 bad usage or cluster file.)";
+
+} // namespace
+
+void add_version_command(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("version", "Print the version");
+  command->callback([&exit_code] {
+    std::cout << "penstock " PENSTOCK_VERSION "\n";
+    exit_code = exit_done;
+  });
+}
+
+int run_command_line(std::vector<std::string> arguments) {
+  CLI::App app{description, "penstock"};
+  app.footer(footer);
+  app.require_subcommand(1);
+  int exit_code = exit_usage;
+  add_up_command(app, exit_code);
+  add_ask_command(app, exit_code);
+  add_run_command(app, exit_code);
+  add_tokenize_command(app, exit_code);
+  add_check_command(app, exit_code);
+  add_node_command(app, exit_code);
+  add_version_command(app, exit_code);
+  try {
+    std::reverse(arguments.begin(), arguments.end()); // CLI11 takes them from the back.
+    app.parse(std::move(arguments));
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? exit_done : exit_usage; // --help is an "error" of code 0.
+  }
+  return exit_code;
+}
+
+} // namespace penstock::apps
