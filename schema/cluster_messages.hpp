@@ -59,7 +59,7 @@ struct admitted {
 /// session → admission: the request has ended.
 struct retire {};
 /// session → guardrail: may this be asked?
-struct inspect {
+struct screen {
   std::string text; ///< UTF-8.
 };
 /// guardrail → session.
@@ -175,7 +175,7 @@ struct peer_down {
   node_ref peer;
 };
 
-using body = std::variant<admit, admitted, retire, inspect, verdict, place, placed, refused, book,
+using body = std::variant<admit, admitted, retire, screen, verdict, place, placed, refused, book,
                           booked, prefill, begin, published, landed, prefilled, arrived, tokens,
                           cancel, heartbeat, peer_down>;
 
