@@ -1,6 +1,7 @@
 #include "schema/address.hpp"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -58,14 +59,15 @@ result<void> check_address(std::string_view address, bool listening) {
 
 void remove_dead_socket(const std::string& path) {
   sockaddr_un name{};
-  if (path.empty() || path.size() >= sizeof name.sun_path)
+  struct stat what {};
+  if (path.size() >= sizeof name.sun_path || ::lstat(path.c_str(), &what) != 0
+      || !S_ISSOCK(what.st_mode))
     return;
   name.sun_family = AF_UNIX;
   std::memcpy(name.sun_path, path.data(), path.size());
   int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0)
     return;
-  // Also refused if the path is no socket: unlinking is only for what connect() found to be one.
   bool dead = ::connect(fd, reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0
               && errno == ECONNREFUSED;
   ::close(fd);
