@@ -24,7 +24,7 @@ using descriptor = std::vector<std::byte>; ///< Opaque; at most descriptor_bytes
 inline constexpr size_t descriptor_bytes_max = 4096;
 
 struct read_done {
-  uint64_t cookie = 0; ///< As given to read().
+  uint64_t cookie = 0;  ///< As given to read().
   errc code = errc::ok; ///< ok: all bytes are in place. Else transfer_failed, peer_lost, ...
 };
 
@@ -37,9 +37,11 @@ public:
 
   /// Posts one read of `into.size()` bytes at `offset` of the source.
   /// @returns errc::overloaded if the window is full (post again after a completion),
-  ///   errc::invalid_argument if out of the source's bounds, errc::transfer_failed if broken.
+  ///   errc::invalid_argument if out of the source's bounds, errc::transfer_failed or
+  ///   errc::peer_lost if broken: open it again.
   [[nodiscard]] virtual result<void> read(uint64_t offset, std::span<std::byte> into,
-                                          uint64_t cookie) = 0;
+                                          uint64_t cookie)
+    = 0;
 
   [[nodiscard]] virtual uint64_t size_bytes() const noexcept = 0;
 };
