@@ -9,8 +9,10 @@
 namespace penstock::apps {
 
 /// @param model "builtin", or the path of a Hugging Face directory.
-/// @returns A directory with a config.json, or errc::invalid_argument.
-[[nodiscard]] result<std::string> model_directory(std::string_view model);
+/// @param needed The file that makes it what the caller wants.
+/// @returns A directory with that file, or errc::invalid_argument.
+[[nodiscard]] result<std::string> model_directory(std::string_view model,
+                                                  std::string_view needed = "config.json");
 
 /// @returns The path of this executable; empty if the system does not say.
 [[nodiscard]] std::string executable_path();

@@ -32,15 +32,16 @@ result<std::string> prompt_from(const std::string& argument, std::istream& in) {
 result<std::vector<token_id>> parse_token_ids(std::string_view text) {
   std::vector<token_id> ids;
   constexpr std::string_view separators = ", ";
+  const std::string not_an_id = "this is no token id: '";
   for (size_t at = text.find_first_not_of(separators); at != std::string_view::npos;
        at = text.find_first_not_of(separators, at)) {
     auto word = text.substr(at, text.find_first_of(separators, at) - at);
     token_id id = 0;
     auto [stop, failed] = std::from_chars(word.data(), word.data() + word.size(), id);
     if (failed != std::errc{} || stop != word.data() + word.size())
-      return error{errc::invalid_argument, "'" + std::string{word.substr(0, 20)}
-                                             + "' is no token id; allowed: numbers from 0 to "
-                                               "4294967295, separated by commas"};
+      return error{errc::invalid_argument,
+                   not_an_id + std::string{word.substr(0, 20)}
+                     + "'; allowed: numbers from 0 to 4294967295, separated by commas"};
     ids.push_back(id);
     at += word.size();
   }

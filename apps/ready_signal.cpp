@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -33,10 +34,6 @@ void signal_ready() {
   // A supervisor that is gone no longer wants to know: the result is deliberately ignored.
   [[maybe_unused]] auto written = write(static_cast<int>(*fd), "r", 1);
   close(static_cast<int>(*fd));
-}
-
-uint32_t restarts_from_environment() {
-  return number_in(restarts_variable).value_or(0);
 }
 
 } // namespace penstock::apps

@@ -41,7 +41,7 @@ TEST(prompt_input, names_what_is_no_id) {
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.err().code, errc::invalid_argument);
   }
-  EXPECT_NE(parse_token_ids("1,seven").err().detail.find("'seven'"), std::string::npos);
+  EXPECT_NE(parse_token_ids("1,seven").err().detail.find("id: 'seven'"), std::string::npos);
 }
 
 } // namespace

@@ -1,0 +1,189 @@
+#include "apps/local_run.hpp"
+
+#include "base/clock.hpp"
+#include "gpu/host_device.hpp"
+#include "model/detokenizer.hpp"
+#include "model/load.hpp"
+#include "schema/request_check.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+namespace penstock::apps {
+
+namespace {
+
+/// The request's prompt as ids, or why it is refused: the checks of a gateway, in its order.
+result<std::vector<token_id>> prompt_ids(const model::loaded_model& model,
+                                         const generate_request& request) {
+  auto checked = request;
+  checked.model.clear();
+  checked.budget_us = 1;
+  if (auto form = schema::check_request(checked); !form)
+    return form.err();
+  auto ids = request.prompt_ids;
+  for (auto id : ids)
+    if (id >= model.config.vocab)
+      return error{errc::invalid_argument, "prompt id " + std::to_string(id)
+                                             + " is not below the vocabulary's "
+                                             + std::to_string(model.config.vocab)};
+  if (ids.empty() && !request.prompt.empty()) {
+    auto encoded = model.tokenizer.encode(request.prompt, {.add_special = !request.raw});
+    if (!encoded)
+      return encoded.err();
+    ids = std::move(*encoded);
+  }
+  if (ids.empty())
+    return error{errc::prompt_empty, "the prompt has no tokens"};
+  if (ids.size() >= model.config.context)
+    return error{errc::prompt_too_long, "the prompt has " + std::to_string(ids.size())
+                                          + " tokens, the model's context holds "
+                                          + std::to_string(model.config.context)
+                                          + " including at least one to generate"};
+  return ids;
+}
+
+/// A host device for one row, and the row's story.
+class local_runner {
+public:
+  local_runner(const model::loaded_model& model, const gpu::host_options& options,
+               const gpu::kernel_table& kernels)
+    : layout_(gpu::layout_of(model.config, options)),
+      pool_(std::make_unique<std::byte[]>(layout_.pool_bytes())),
+      device_(model.config, model.weights, options, {pool_.get(), layout_.pool_bytes()}, kernels,
+              time_) {}
+
+  /// Feeds `tokens` at the current position; none: the slot's last sampled one.
+  result<generated_token> step(std::vector<token_id> tokens, const sampling_params* sampling) {
+    gpu::row_run row;
+    row.position = position_;
+    row.tokens = std::move(tokens);
+    position_ += row.count();
+    row.blocks.resize(layout_.blocks_for(position_));
+    std::iota(row.blocks.begin(), row.blocks.end(), 0U);
+    if (sampling != nullptr) {
+      row.sample = true;
+      row.temperature = sampling->temperature;
+      row.seed = sampling->seed;
+    }
+    gpu::step work;
+    work.number = ++steps_;
+    work.rows.push_back(std::move(row));
+    gpu::step_output out;
+    device_.submit(std::move(work), [&out](gpu::step_output o) { out = std::move(o); });
+    if (out.code != errc::ok)
+      return error{out.code, out.detail};
+    return out.sampled.empty() ? generated_token{} : out.sampled.front().token;
+  }
+
+  result<void> prefill(const std::vector<token_id>& prompt, uint32_t chunk) {
+    for (size_t at = 0; at + 1 < prompt.size();) {
+      auto end = std::min(at + chunk, prompt.size() - 1);
+      auto done = step(
+        {prompt.begin() + static_cast<ptrdiff_t>(at), prompt.begin() + static_cast<ptrdiff_t>(end)},
+        nullptr);
+      if (!done)
+        return done.err();
+      at = end;
+    }
+    return {};
+  }
+
+  [[nodiscard]] time_us now() const { return time_.now(); }
+
+private:
+  steady_clock time_;
+  gpu::kv_layout layout_;
+  std::unique_ptr<std::byte[]> pool_;
+  gpu::host_device device_;
+  uint32_t position_ = 0;
+  uint64_t steps_ = 0;
+};
+
+bool ends(const model::loaded_model& model, const sampling_params& sampling, token_id id) {
+  const auto& eos = model.config.eos;
+  return !sampling.ignore_end && std::find(eos.begin(), eos.end(), id) != eos.end();
+}
+
+/// Decodes until an end id or `tokens_max`, filling in the answer.
+void decode(local_runner& runner, const model::loaded_model& model, token_id last_of_prompt,
+            const sampling_params& sampling, uint32_t tokens_max, time_us began, answer& out,
+            const std::function<void(std::string_view)>& on_text) {
+  model::detokenizer text{model.tokenizer};
+  auto say = [&](const std::string& piece) {
+    out.text += piece;
+    if (on_text && !piece.empty())
+      on_text(piece);
+  };
+  std::vector<token_id> feed{last_of_prompt};
+  out.outcome.reason = finish_reason::length;
+  while (out.tokens.size() < tokens_max) {
+    auto token = runner.step(std::move(feed), &sampling);
+    feed.clear();
+    if (!token) {
+      out.outcome.reason = finish_reason::failed;
+      out.outcome.code = token.err().code;
+      out.outcome.detail = token.err().detail;
+      break;
+    }
+    if (ends(model, sampling, token->id)) {
+      out.outcome.reason = finish_reason::stop;
+      break;
+    }
+    out.tokens.push_back(*token);
+    out.arrivals_us.push_back(runner.now() - began);
+    say(text.push(token->id));
+  }
+  say(text.flush());
+}
+
+} // namespace
+
+answer run_local(const model::loaded_model& model, const generate_request& request,
+                 const local_options& options,
+                 const std::function<void(std::string_view)>& on_text) {
+  answer out;
+  out.outcome = schema::refused_outcome({errc::internal, {}});
+  auto prompt = prompt_ids(model, request);
+  auto kernels = gpu::kernels_for(gpu::kernel_path::best);
+  gpu::host_options host;
+  host.threads = options.threads;
+  host.row_slots = 1;
+  host.step_tokens_max = options.chunk;
+  host.context_max = model.config.context;
+  host.block_tokens = options.block_tokens;
+  auto possible = !prompt ? result<void>{prompt.err()} : result<void>{};
+  uint32_t tokens_max = 0;
+  if (prompt) {
+    auto count = static_cast<uint32_t>(prompt->size());
+    tokens_max = std::min(request.sampling.tokens_max, model.config.context - count);
+    host.blocks = (count + tokens_max + host.block_tokens - 1) / host.block_tokens;
+    possible = !kernels ? result<void>{kernels.err()} : gpu::check_options(model.config, host);
+  }
+  if (!possible) {
+    out.outcome = schema::refused_outcome(possible.err());
+    return out;
+  }
+  local_runner runner{model, host, **kernels};
+  auto began = runner.now();
+  auto filled = runner.prefill(*prompt, options.chunk);
+  auto& o = out.outcome;
+  o = {};
+  o.timings.prefill_us = runner.now() - began;
+  if (filled) {
+    decode(runner, model, prompt->back(), request.sampling, tokens_max, began, out, on_text);
+  } else {
+    o.code = filled.err().code;
+    o.detail = filled.err().detail;
+  }
+  o.timings.total_us = runner.now() - began;
+  o.timings.ttft_us = out.arrivals_us.empty() ? o.timings.total_us : out.arrivals_us.front();
+  o.usage.prompt_tokens = static_cast<uint32_t>(prompt->size());
+  o.usage.computed_tokens = o.usage.prompt_tokens;
+  o.usage.completion_tokens = static_cast<uint32_t>(out.tokens.size());
+  o.placement = {"none", "local", "local", "none", 1};
+  return out;
+}
+
+} // namespace penstock::apps
