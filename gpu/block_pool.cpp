@@ -89,10 +89,9 @@ void block_pool::release(std::span<const uint32_t> blocks) {
 
 void block_pool::make_free(std::span<const uint32_t> blocks) {
   PS_CHECK(free_.size() + blocks.size() <= capacity());
+  // Acquire too, so that the next holder's writes stay behind the new numbers.
   for (const uint32_t block : blocks)
     std::atomic_ref(generations_[block]).fetch_add(1, std::memory_order_acq_rel);
-  // The next holder's writes stay behind the new numbers.
-  std::atomic_thread_fence(std::memory_order_release);
   free_.insert(free_.end(), blocks.begin(), blocks.end());
 }
 

@@ -149,18 +149,21 @@ void forward_pass::multiply(const packed_matrix& matrix, const std::vector<float
   const auto wanted = static_cast<uint32_t>(
     std::min<size_t>(work / product_part_work + 1, size_t{4} * team_.size()));
   const uint32_t parts = team_.size() == 1 ? 1 : std::min(wanted, matrix.panels());
-  team_.run(parts, [&args, &matrix, parts, this](uint32_t part, uint32_t) {
+  const auto panel_at = [&](uint32_t part) {
+    return static_cast<uint32_t>(uint64_t{matrix.panels()} * part / parts);
+  };
+  const auto multiply_part = [&](uint32_t part, uint32_t) {
     product_args mine = args;
-    mine.panel_begin = static_cast<uint32_t>(uint64_t{matrix.panels()} * part / parts);
-    mine.panel_end = static_cast<uint32_t>(uint64_t{matrix.panels()} * (part + 1) / parts);
+    mine.panel_begin = panel_at(part);
+    mine.panel_end = panel_at(part + 1);
     kernels_.product(mine);
-  });
+  };
+  team_.run(parts, multiply_part);
 }
 
 void forward_pass::run_layer(uint32_t index, std::span<const forward_row> rows) {
   const widths width{config_};
   const auto& layer = weights_.layers()[index];
-  const uint32_t inner = config_.intermediate;
   for_tokens([&](uint32_t token) {
     kernels_.rmsnorm(normed_.data() + token * width.hidden, x_.data() + token * width.hidden,
                      layer.attn_norm.data(), config_.hidden, config_.rms_eps);
@@ -175,6 +178,12 @@ void forward_pass::run_layer(uint32_t index, std::span<const forward_row> rows) 
   if (index + 1 == config_.layers && !any_logits_)
     return; // The KV is all that was asked for.
   attend(index, rows);
+  run_mlp(layer);
+}
+
+void forward_pass::run_mlp(const host_layer& layer) {
+  const widths width{config_};
+  const uint32_t inner = config_.intermediate;
   multiply(layer.o, mixed_, width.mixed, tokens_, added_);
   for_tokens([&](uint32_t token) {
     float* x = x_.data() + token * width.hidden;

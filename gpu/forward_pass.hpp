@@ -59,6 +59,7 @@ private:
   void plan(std::span<const forward_row> rows);
   void embed(std::span<const forward_row> rows);
   void run_layer(uint32_t index, std::span<const forward_row> rows);
+  void run_mlp(const host_layer& layer); // Attention's output projection, then the MLP.
   void write_kv(uint32_t layer, uint32_t token, std::span<const forward_row> rows);
   void attend(uint32_t layer, std::span<const forward_row> rows);
   void project_logits(std::span<const forward_row> rows);
