@@ -166,7 +166,7 @@ result<std::unique_ptr<rpc_client>> rpc_client::connect(const std::string& addre
   auto reached = answer.get();
   if (!reached)
     return reached.err();
-  return std::unique_ptr<rpc_client>{new rpc_client{std::move(l)}};
+  return std::make_unique<rpc_client>(std::move(l));
 }
 
 result<service_info> rpc_client::info() {

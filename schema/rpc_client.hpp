@@ -53,7 +53,12 @@ public:
 
 private:
   struct loop;
+
+public:
+  /// For connect(): nobody else has a loop.
   explicit rpc_client(std::unique_ptr<loop> l);
+
+private:
   std::unique_ptr<loop> loop_;
 };
 
