@@ -66,7 +66,9 @@ protected:
 };
 
 TEST_F(golden, greedy_ids_are_exact) {
-  for (const auto& test : read_json("golden_greedy.json").at("cases")) {
+  const auto file = read_json("golden_greedy.json");
+  EXPECT_EQ(file.at("cases").size(), 6U);
+  for (const auto& test : file.at("cases")) {
     const auto prompt = test.at("prompt_ids").get<std::vector<token_id>>();
     const auto ids = test.at("ids_out").get<std::vector<token_id>>();
     // ids_out[i] follows position i; inside the prompt it is the prompt's own next token.
