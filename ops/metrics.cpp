@@ -12,10 +12,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <map>
+#include <thread>
 
 namespace penstock::ops {
 namespace {
@@ -24,33 +27,60 @@ std::map<std::string, std::string> labels_of(const metric_labels& labels) {
   return {labels.begin(), labels.end()};
 }
 
-/// Binds and closes, because the library says only "cannot start" for whatever is wrong.
-/// @returns The system's reason; empty if the address can be bound.
-std::string why_not_bindable(const std::string& address) {
+using address_info = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+/// @returns `address` for the socket calls; null with the reason in `why` if it is none.
+address_info resolve(const std::string& address, std::string& why) {
+  address_info none{nullptr, &freeaddrinfo};
   size_t colon = address.rfind(':');
-  if (colon == std::string::npos)
-    return "it has no port";
+  if (colon == std::string::npos) {
+    why = "it has no port";
+    return none;
+  }
   std::string host = address.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']'))
     host = host.substr(1, host.size() - 2);
   addrinfo hints{};
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   int code = getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &hints, &found);
-  if (code != 0)
-    return gai_strerror(code);
-  std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner{found, &freeaddrinfo};
-  int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (code != 0) {
+    why = gai_strerror(code);
+    return none;
+  }
+  return {found, &freeaddrinfo};
+}
+
+/// Binds and closes, because the library says only "cannot start" for whatever is wrong.
+/// @returns The system's reason; empty if the address can be bound.
+std::string why_not_bindable(const std::string& address) {
+  std::string why;
+  address_info at = resolve(address, why);
+  if (at == nullptr)
+    return why;
+  int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0)
     return std::strerror(errno);
   int yes = 1; // As the library does: a port in TIME_WAIT is free.
   (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-  std::string why;
-  if (bind(fd, found->ai_addr, found->ai_addrlen) != 0 || listen(fd, 1) != 0)
+  if (bind(fd, at->ai_addr, at->ai_addrlen) != 0 || listen(fd, 1) != 0)
     why = std::strerror(errno);
   close(fd);
   return why;
+}
+
+/// Connects and closes at once.
+void poke(const std::string& address) {
+  std::string why;
+  address_info at = resolve(address, why);
+  if (at == nullptr)
+    return;
+  int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0)
+    return;
+  (void)connect(fd, at->ai_addr, at->ai_addrlen);
+  close(fd);
 }
 
 } // namespace
@@ -59,6 +89,25 @@ struct metrics::state {
   // The exposer keeps a weak reference, so the library wants a shared_ptr.
   std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
   std::unique_ptr<prometheus::Exposer> exposer;
+  std::string address; // With the port that was bound.
+
+  ~state() { stop(); }
+
+  /// The library's server looks at its stop flag only every two seconds, or when somebody connects.
+  void stop() {
+    if (exposer == nullptr)
+      return;
+    std::atomic<bool> stopped = false;
+    std::thread waker{[this, &stopped] {
+      while (!stopped) {
+        poke(address);
+        std::this_thread::sleep_for(std::chrono::milliseconds{5});
+      }
+    }};
+    exposer.reset();
+    stopped = true;
+    waker.join();
+  }
 };
 
 metrics::metrics() : state_(std::make_unique<state>()) {}
@@ -99,6 +148,7 @@ result<void> metrics::serve(const std::string& address) {
     state_->exposer.reset();
     return error{errc::io_failed, "cannot serve metrics at " + address + ": " + e.what() + hint};
   }
+  state_->address = address.substr(0, address.rfind(':') + 1) + std::to_string(bound_port());
   return {};
 }
 

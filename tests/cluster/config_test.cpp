@@ -235,6 +235,11 @@ TEST(config, text_that_is_no_toml_is_one_mistake_with_its_line) {
   EXPECT_THAT(one_mistake(std::string(config_bytes_max + 1, '#')), HasSubstr("larger than 1 MiB"));
 }
 
+TEST(config, brackets_without_a_key_are_a_mistake) {
+  for (std::string_view text : {"[=", "[.]", "[[=]]", "[[ ,", "[", "[[", "[a.=]", "x = {= 1}"})
+    EXPECT_THAT(one_mistake(text), HasSubstr("cluster.toml:1:")) << text;
+}
+
 TEST(config, deep_keys_are_refused_before_they_nest) {
   std::string deep = "a";
   for (int i = 0; i < 200'000; ++i)
