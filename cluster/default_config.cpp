@@ -1,9 +1,10 @@
 #include "cluster/default_config.hpp"
 
 namespace penstock::cluster {
+namespace {
 
-std::string_view default_cluster_toml() noexcept {
-  return R"(# Penstock cluster file: three processes on this machine, and the model that ships with Penstock.
+constexpr std::string_view default_text
+  = R"(# Penstock cluster file: three processes on this machine, and the model that ships with it.
 # `penstock check FILE` explains every mistake and prints the plan; docs/cluster_file.md lists
 # every key. What is commented out is the default.
 
@@ -70,6 +71,11 @@ transport = "auto"            # "mapped" on one host, else "tcp;ofi_rxm"
 [log]
 # level = "info"
 )";
+
+} // namespace
+
+std::string_view default_cluster_toml() noexcept {
+  return default_text;
 }
 
 } // namespace penstock::cluster
