@@ -1,0 +1,182 @@
+// Every type that one actor may send another, in one place.
+//
+// Between roles there is one: schema::message (its bodies are in schema/cluster_messages.hpp). The
+// rest are moved structs inside one role: a scheduler and its device, decode and its mover, the
+// gateway and its sessions. They never leave the process.
+#pragma once
+
+#include "actors/work.hpp"
+#include "base/clock.hpp"
+#include "fabric/transport.hpp"
+#include "gpu/device.hpp"
+#include "schema/cluster_messages.hpp"
+#include "schema/message.hpp"
+#include "schema/service.hpp"
+
+#include <caf/allowed_unsafe_message_type.hpp>
+#include <caf/atom.hpp>
+#include <caf/deserializer.hpp>
+#include <caf/detail/stringification_inspector.hpp>
+#include <caf/error.hpp>
+#include <caf/meta/type_name.hpp>
+#include <caf/sec.hpp>
+#include <caf/serializer.hpp>
+#include <caf/type_id.hpp>
+
+#include <compare>
+#include <memory>
+#include <vector>
+
+namespace penstock::schema {
+
+// How CAF's middleman writes and reads a message: size in bytes, then the words as they are.
+inline caf::error inspect(caf::serializer& sink, message& x) {
+  auto bytes = x.bytes();
+  auto size = static_cast<uint32_t>(bytes.size());
+  if (auto e = sink.apply(size))
+    return e;
+  return size == 0 ? caf::error{} : sink.apply_raw(size, const_cast<std::byte*>(bytes.data()));
+}
+
+inline caf::error inspect(caf::deserializer& source, message& x) {
+  uint32_t size = 0;
+  if (auto e = source.apply(size))
+    return e;
+  if (size > limits::message_bytes_max)
+    return caf::sec::invalid_argument;
+  std::vector<std::byte> bytes(size);
+  if (size > 0)
+    if (auto e = source.apply_raw(size, bytes.data()))
+      return e;
+  auto parsed = message::from_bytes(bytes);
+  if (!parsed)
+    return caf::sec::invalid_argument;
+  x = std::move(*parsed);
+  return caf::none;
+}
+
+inline void inspect(caf::detail::stringification_inspector& f, message& x) {
+  f(caf::meta::type_name("message"), static_cast<uint64_t>(x.size_bytes()));
+}
+
+} // namespace penstock::schema
+
+namespace penstock::actors {
+
+// --- a scheduler and its device -----------------------------------------------------------------
+
+using step_ptr = std::shared_ptr<gpu::step>; // Shared only because CAF copies message elements.
+
+// --- gateway and its sessions -------------------------------------------------------------------
+
+struct new_request {
+  request_id request = 0;
+  generate_request what;
+  std::shared_ptr<schema::token_sink> sink; // Shared: the edge keeps it until the client is gone.
+  time_us accepted_at = 0;
+};
+
+/// session → gateway: it has ended; forget the id.
+struct session_over {
+  request_id request = 0;
+};
+
+/// edge → gateway → session: the client wants an early end.
+struct client_gone {
+  request_id request = 0;
+};
+
+// --- decode and its mover -----------------------------------------------------------------------
+
+/// How to reach the pool of one start of a prefill node.
+struct kv_source {
+  schema::node_ref node;
+  std::vector<std::byte> descriptors;
+  uint32_t blocks = 0;
+};
+
+/// Expect KV for `tokens` tokens of this work into `blocks`.
+struct kv_expect {
+  work_key key;
+  schema::node_ref source;
+  uint32_t first_index = 0;     ///< Ordinal of the first block that will come.
+  std::vector<uint32_t> blocks; ///< Destination blocks, from ordinal first_index on.
+};
+
+struct kv_published {
+  work_key key;
+  schema::published what;
+};
+
+/// Stop reading for this work. Answered by kv_quiet once nothing lands any more.
+struct kv_drop {
+  work_key key;
+};
+
+/// The source's node is gone: every transfer from it fails.
+struct kv_source_gone {
+  schema::node_ref node;
+};
+
+struct kv_landed {
+  work_key key;
+  uint64_t transfer_us = 0;
+  uint64_t exposed_us = 0;
+  uint64_t bytes = 0;
+  std::string transport;
+};
+
+/// The transfer failed and nothing lands any more: its blocks may be reused.
+struct kv_failed {
+  work_key key;
+  error what;
+};
+
+/// Answer to kv_drop: the blocks may be reused.
+struct kv_quiet {
+  work_key key;
+};
+
+/// From a transport's thread to the mover.
+struct kv_reads_done {
+  schema::node_ref node;
+  uint64_t opening = 0; ///< Which opening of the region, so that late ones are ignored.
+  std::vector<fabric::read_done> done;
+};
+
+// --- prefill and its publisher ------------------------------------------------------------------
+
+/// Digest these blocks and tell decode.
+struct kv_publish {
+  work_key key;
+  schema::node_ref decode;
+  uint64_t budget_us = 0;
+  uint32_t first_index = 0;
+  std::vector<uint32_t> blocks;
+  std::vector<uint64_t> generations;
+  bool last = false;
+};
+
+} // namespace penstock::actors
+
+CAF_BEGIN_TYPE_ID_BLOCK(penstock, caf::first_custom_type_id)
+  CAF_ADD_ATOM(penstock, penstock::actors, tick_atom, "tick")
+  CAF_ADD_ATOM(penstock, penstock::actors, drain_atom, "drain")
+  CAF_ADD_ATOM(penstock, penstock::actors, wake_atom, "wake")
+CAF_END_TYPE_ID_BLOCK(penstock)
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(penstock::actors::step_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(penstock::gpu::step_output)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(penstock::actors::new_request)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(penstock::actors::session_over)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(penstock::actors::client_gone)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(penstock::actors::kv_source)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(penstock::actors::kv_expect)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(penstock::actors::kv_published)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(penstock::actors::kv_drop)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(penstock::actors::kv_source_gone)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(penstock::actors::kv_landed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(penstock::actors::kv_failed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(penstock::actors::kv_quiet)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(penstock::actors::kv_reads_done)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(penstock::actors::kv_publish)

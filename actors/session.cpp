@@ -1,0 +1,160 @@
+#include "actors/session.hpp"
+
+#include "base/log.hpp"
+
+#include <caf/send.hpp>
+
+namespace penstock::actors {
+
+namespace {
+
+/// What the story needs to know, and why it cannot be served if so.
+struct opened {
+  request_story::setup setup;
+  std::optional<error> wrong;
+};
+
+opened examine(new_request& r, const session_world& world) {
+  opened o;
+  auto& s = o.setup;
+  s.self = world.post.self();
+  s.request = r.request;
+  s.sampling = r.what.sampling;
+  s.end_ids = world.end_ids;
+  s.context_tokens = world.context_tokens;
+  s.budget_us = r.what.budget_us;
+  s.accepted_at = r.accepted_at;
+  if (!r.what.model.empty() && r.what.model != world.model)
+    o.wrong = error{errc::unknown_model,
+                    "model \"" + r.what.model + "\" is not served here; this is " + world.model};
+  else if (s.budget_us > world.budget_us_max)
+    o.wrong = error{errc::invalid_argument, "budget " + std::to_string(s.budget_us / 1000)
+                                              + " ms is over the limit of "
+                                              + std::to_string(world.budget_us_max / 1000) + " ms"};
+  else if (s.sampling.tokens_max > world.tokens_max)
+    o.wrong = error{errc::invalid_argument, "max_tokens " + std::to_string(s.sampling.tokens_max)
+                                              + " is over the limit of "
+                                              + std::to_string(world.tokens_max)};
+  if (o.wrong)
+    return o;
+  if (!r.what.prompt_ids.empty()) {
+    s.prompt = std::move(r.what.prompt_ids);
+    for (auto id : s.prompt)
+      if (id >= world.tokens->id_limit())
+        o.wrong = error{errc::invalid_argument, "prompt id " + std::to_string(id)
+                                                  + " is not below the vocabulary's "
+                                                  + std::to_string(world.tokens->id_limit())};
+    if (!o.wrong)
+      s.prompt_text = world.tokens->decode(s.prompt, {false});
+    return o;
+  }
+  if (r.what.prompt.empty())
+    return o; // The story refuses an empty prompt, special tokens or not.
+  auto ids = world.tokens->encode(r.what.prompt, {!r.what.raw, true});
+  if (!ids)
+    o.wrong = ids.err();
+  else
+    s.prompt = std::move(*ids);
+  s.prompt_text = std::move(r.what.prompt);
+  return o;
+}
+
+} // namespace
+
+void session_state::open(new_request r, time_us now) {
+  sink = r.sink;
+  auto o = examine(r, *world);
+  text.emplace(*world->tokens);
+  text->skip(o.setup.prompt); // What follows is its continuation.
+  story.emplace(std::move(o.setup));
+  world->probe.accepted();
+  if (o.wrong)
+    story->refuse(o.wrong->code, o.wrong->detail, now);
+  else
+    story->begin(now);
+}
+
+bool session_state::settle(request_id request, time_us now) {
+  for (auto& out : story->take_outgoing())
+    world->post.send(out.to, out.to_role, {world->post.self(), request, out.attempt},
+                     left_us(story->deadline(), now), out.what);
+  auto fresh = story->take_tokens();
+  std::string piece;
+  for (const auto& t : fresh)
+    piece += text->push(t.id);
+  if (!fresh.empty()) {
+    if (last_token_at > 0)
+      world->probe.token_gap(now - last_token_at);
+    last_token_at = now;
+  }
+  bool over = story->ended();
+  if (over)
+    piece += text->flush();
+  if (!fresh.empty() || !piece.empty())
+    sink->push(fresh, piece);
+  if (!over)
+    return false;
+  auto outcome = story->outcome();
+  const auto& names = world->node_names;
+  outcome.placement.gateway = names[world->post.self().node];
+  if (story->partners()) {
+    outcome.placement.prefill = names[story->partners()->prefill.node];
+    outcome.placement.decode = names[story->partners()->decode.node];
+  }
+  world->probe.ended(outcome);
+  log::debug("request_ended", {{"request", request},
+                               {"reason", name_of(outcome.reason)},
+                               {"code", name_of(outcome.code)},
+                               {"attempts", outcome.placement.attempts},
+                               {"total_us", outcome.timings.total_us}});
+  sink->done(outcome);
+  return true;
+}
+
+caf::behavior session(caf::stateful_actor<session_state>* self, const session_world* world,
+                      caf::actor gateway, new_request request) {
+  auto id = request.request;
+  auto& state = self->state;
+  state.world = world;
+  state.gateway = std::move(gateway);
+  state.open(std::move(request), world->time->now());
+  // Wakes are armed for the earliest need; a wake that comes too early arms the next one.
+  auto settle = [self, id] {
+    auto& s = self->state;
+    auto now = s.world->time->now();
+    if (s.settle(id, now)) {
+      self->send(s.gateway, session_over{id});
+      self->quit();
+      return;
+    }
+    auto at = s.story->wake_at();
+    if (s.wake_armed_at <= now || at < s.wake_armed_at) {
+      s.wake_armed_at = at;
+      self->delayed_send(self, std::chrono::microseconds(left_us(at, now)), wake_atom_v);
+    }
+  };
+  settle();
+  return {
+    [self, settle](const schema::message& m) {
+      if (auto e = schema::decode(m)) {
+        self->state.story->receive(e->header, e->body, self->state.world->time->now());
+        settle();
+      }
+    },
+    [self, settle](const session_tokens& t) {
+      self->state.story->receive(t.from, t.row, self->state.world->time->now());
+      settle();
+    },
+    [self, settle](const client_gone&) {
+      self->state.story->cancel(self->state.world->time->now());
+      settle();
+    },
+    [self, settle](wake_atom) {
+      self->state.wake_armed_at = 0;
+      self->state.story->tick(self->state.world->time->now());
+      settle();
+    },
+  };
+}
+
+} // namespace penstock::actors

@@ -1,0 +1,36 @@
+# Debian's libcaf-dev ships neither a CMake config nor a pkg-config file.
+# Components: core io openssl. Targets: CAF::<component>.
+find_path(CAF_INCLUDE_DIR caf/all.hpp)
+if(CAF_INCLUDE_DIR)
+  file(STRINGS ${CAF_INCLUDE_DIR}/caf/config.hpp CAF_VERSION REGEX "^#define CAF_VERSION [0-9]+")
+  string(REGEX MATCH "[0-9]+$" CAF_VERSION "${CAF_VERSION}")
+  math(EXPR CAF_VERSION_MAJOR "${CAF_VERSION} / 10000")
+  math(EXPR CAF_VERSION_MINOR "${CAF_VERSION} / 100 % 100")
+  math(EXPR CAF_VERSION_PATCH "${CAF_VERSION} % 100")
+  set(CAF_VERSION ${CAF_VERSION_MAJOR}.${CAF_VERSION_MINOR}.${CAF_VERSION_PATCH})
+endif()
+foreach(component IN LISTS CAF_FIND_COMPONENTS)
+  find_library(CAF_${component}_LIBRARY caf_${component})
+  if(CAF_${component}_LIBRARY)
+    set(CAF_${component}_FOUND TRUE)
+  endif()
+endforeach()
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(CAF REQUIRED_VARS CAF_INCLUDE_DIR VERSION_VAR CAF_VERSION
+                                  HANDLE_COMPONENTS)
+if(CAF_FOUND)
+  find_package(Threads REQUIRED)
+  foreach(component IN LISTS CAF_FIND_COMPONENTS)
+    if(NOT TARGET CAF::${component})
+      add_library(CAF::${component} UNKNOWN IMPORTED)
+      set_target_properties(CAF::${component} PROPERTIES
+        IMPORTED_LOCATION ${CAF_${component}_LIBRARY}
+        INTERFACE_INCLUDE_DIRECTORIES ${CAF_INCLUDE_DIR})
+    endif()
+  endforeach()
+  set_property(TARGET CAF::core APPEND PROPERTY INTERFACE_LINK_LIBRARIES Threads::Threads)
+  if(TARGET CAF::io)
+    set_property(TARGET CAF::io APPEND PROPERTY INTERFACE_LINK_LIBRARIES CAF::core)
+  endif()
+endif()

@@ -1,0 +1,184 @@
+// Two compute nodes under faults, checked against the rules of docs/architecture.md.
+#include "tests/sim/cluster_sim.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+
+namespace penstock::sim {
+namespace {
+
+constexpr uint64_t budget_us = 6'000'000;
+
+enum class fault : uint8_t {
+  none,
+  network,
+  cut_one_way,
+  bad_reads,
+  prefill_dies,
+  decode_dies,
+  cancels,
+  all
+};
+
+struct scenario {
+  const char* name;
+  fault what;
+};
+
+void PrintTo(const scenario& s, std::ostream* out) {
+  *out << s.name;
+}
+
+sim_options options_for(uint64_t seed, fault what) {
+  sim_options o;
+  o.seed = seed;
+  if (what == fault::network || what == fault::all)
+    o.network = {20, 30, 60, 200'000};
+  if (what == fault::bad_reads || what == fault::all)
+    o.bad_reads = 100;
+  return o;
+}
+
+/// What may be drawn to go wrong while requests run.
+void disturb(cluster_sim& sim, fault what, std::vector<std::shared_ptr<client_view>>& clients) {
+  auto& draw = sim.draws();
+  auto either = [&](fault f) { return what == f || (what == fault::all && draw.below(3) == 0); };
+  if (either(fault::cut_one_way)) {
+    auto from = static_cast<node_index>(draw.below(3));
+    sim.network().cut(from, static_cast<node_index>((from + 1 + draw.below(2)) % 3),
+                      draw.below(2) == 0);
+  }
+  if (either(fault::cancels) && !clients.empty())
+    sim.cancel(*clients[draw.below(clients.size())]);
+  for (auto [f, node] :
+       {std::pair{fault::prefill_dies, prefill_node}, std::pair{fault::decode_dies, decode_node}})
+    if (either(f) && draw.below(4) == 0) {
+      sim.kill(node);
+      sim.run_for(draw.below(2'500'000)); // Shorter and longer than it takes to be noticed.
+      sim.start(node);
+    }
+}
+
+std::vector<std::shared_ptr<client_view>> run(cluster_sim& sim, fault what) {
+  std::vector<std::shared_ptr<client_view>> clients;
+  auto& draw = sim.draws();
+  sim.run_for(600'000); // Until the nodes know each other.
+  for (int i = 0; i < 16; ++i) {
+    std::vector<token_id> prompt(1 + draw.below(100));
+    for (auto& id : prompt)
+      id = static_cast<token_id>(3 + draw.below(490));
+    clients.push_back(
+      sim.ask(std::move(prompt), static_cast<uint32_t>(1 + draw.below(40)), budget_us));
+    sim.run_for(draw.below(100'000));
+    disturb(sim, what, clients);
+  }
+  sim.heal();
+  sim.run_for(budget_us + 1'000'000); // Past every deadline, and the sweeps after it.
+  return clients;
+}
+
+void expect_rules(const cluster_sim& sim, const std::vector<std::shared_ptr<client_view>>& all) {
+  for (const auto& c : all) {
+    ASSERT_EQ(c->endings, 1u) << "rule 1 or 9";
+    EXPECT_EQ(c->pushes_after_end, 0u);
+    EXPECT_LE(c->ended_at, c->asked_at + budget_us + 200'000) << "rule 6";
+    auto want = gpu::oracle_answer(oracle, c->asked.prompt_ids, c->asked.sampling);
+    ASSERT_LE(c->tokens.size(), want.size());
+    EXPECT_TRUE(std::equal(c->tokens.begin(), c->tokens.end(), want.begin()))
+      << "rule 3: a token that no undisturbed node would have given";
+    const auto& u = c->outcome->usage;
+    EXPECT_EQ(u.computed_tokens + u.cached_tokens, u.prompt_tokens) << "rule 5";
+    auto reason = c->outcome->reason;
+    if (reason == finish_reason::stop || reason == finish_reason::length) {
+      EXPECT_EQ(c->tokens.size(), want.size());
+      EXPECT_EQ(u.prompt_tokens, c->asked.prompt_ids.size());
+    }
+  }
+  EXPECT_TRUE(sim.blocks_added_up()) << "rule 2";
+  for (auto n : {prefill_node, decode_node}) {
+    auto c = sim.blocks(n);
+    EXPECT_EQ(c.free, c.capacity) << "rule 2, node " << n << ": leased " << c.leased
+                                  << " quarantined " << c.quarantined;
+  }
+}
+
+class sim_scenarios : public ::testing::TestWithParam<scenario> {};
+
+/// Seeds each scenario runs with: fixed ones, more with PENSTOCK_SIM_SEEDS, one fresh.
+std::vector<uint64_t> seeds() {
+  const auto* many = std::getenv("PENSTOCK_SIM_SEEDS");
+  uint64_t count = many != nullptr ? std::strtoull(many, nullptr, 10) : 20;
+  std::vector<uint64_t> all;
+  for (uint64_t s = 1; s <= count; ++s)
+    all.push_back(s);
+  if (const auto* one = std::getenv("PENSTOCK_SIM_SEED"))
+    return {std::strtoull(one, nullptr, 10)};
+  all.push_back(std::random_device{}());
+  return all;
+}
+
+/// What became of requests, so that a scenario that tests nothing shows.
+struct tally {
+  uint32_t asked = 0, complete = 0, resumed = 0, cancelled = 0;
+
+  void add(const std::vector<std::shared_ptr<client_view>>& all) {
+    for (const auto& c : all) {
+      ++asked;
+      complete += c->outcome->code == errc::ok ? 1 : 0;
+      resumed += c->outcome->code == errc::ok && c->outcome->placement.attempts > 1 ? 1 : 0;
+      cancelled += c->outcome->reason == finish_reason::cancelled ? 1 : 0;
+    }
+  }
+};
+
+TEST_P(sim_scenarios, keep_the_rules) {
+  tally sum;
+  for (auto seed : seeds()) {
+    SCOPED_TRACE("replay with PENSTOCK_SIM_SEED=" + std::to_string(seed));
+    cluster_sim sim{options_for(seed, GetParam().what)};
+    auto clients = run(sim, GetParam().what);
+    expect_rules(sim, clients);
+    if (HasFailure())
+      return;
+    sum.add(clients);
+  }
+  std::printf("%s: %u requests, %u complete, %u of them after a retry, %u cancelled\n",
+              GetParam().name, sum.asked, sum.complete, sum.resumed, sum.cancelled);
+}
+
+INSTANTIATE_TEST_SUITE_P(faults, sim_scenarios,
+                         ::testing::Values(scenario{"none", fault::none},
+                                           scenario{"network", fault::network},
+                                           scenario{"cut_one_way", fault::cut_one_way},
+                                           scenario{"bad_reads", fault::bad_reads},
+                                           scenario{"prefill_dies", fault::prefill_dies},
+                                           scenario{"decode_dies", fault::decode_dies},
+                                           scenario{"cancels", fault::cancels},
+                                           scenario{"all", fault::all}),
+                         [](const auto& with) { return std::string{with.param.name}; });
+
+TEST(sim, without_faults_every_answer_is_complete) {
+  cluster_sim sim{options_for(1, fault::none)};
+  for (const auto& c : run(sim, fault::none)) {
+    ASSERT_TRUE(c->outcome.has_value());
+    EXPECT_EQ(c->outcome->code, errc::ok) << c->outcome->detail;
+    EXPECT_EQ(c->outcome->placement.attempts, 1u);
+  }
+}
+
+TEST(sim, a_seed_replays_exactly) {
+  auto trace = [](uint64_t seed) {
+    cluster_sim sim{options_for(seed, fault::all)};
+    (void)run(sim, fault::all);
+    return sim.trace();
+  };
+  auto first = trace(7);
+  EXPECT_EQ(first, trace(7));
+  EXPECT_NE(first, trace(8));
+}
+
+} // namespace
+} // namespace penstock::sim
