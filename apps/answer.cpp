@@ -127,16 +127,20 @@ std::string stage_table(const answer& a) {
   const auto& o = a.outcome;
   const auto& t = o.timings;
   std::string out = "stage         time         what\n";
-  row(out, "admission", duration(t.admission_us));
-  row(out, "guardrail", duration(t.guardrail_us));
-  row(out, "queue", duration(t.queue_us));
+  bool distributed = o.placement.transport != "none"; // `run` has no stages between processes.
+  if (distributed) {
+    row(out, "admission", duration(t.admission_us));
+    row(out, "guardrail", duration(t.guardrail_us));
+    row(out, "queue", duration(t.queue_us));
+  }
   row(out, "prefill", duration(t.prefill_us),
       std::to_string(o.usage.computed_tokens) + " tokens computed, "
         + std::to_string(o.usage.cached_tokens) + " cached, "
         + rate(o.usage.computed_tokens, t.prefill_us) + " on " + o.placement.prefill);
-  row(out, "KV transfer", duration(t.transfer_us),
-      size(t.transfer_bytes) + " over " + o.placement.transport + " to " + o.placement.decode + ", "
-        + duration(t.transfer_exposed_us) + " of it waited for");
+  if (distributed)
+    row(out, "KV transfer", duration(t.transfer_us),
+        size(t.transfer_bytes) + " over " + o.placement.transport + " to " + o.placement.decode
+          + ", " + duration(t.transfer_exposed_us) + " of it waited for");
   row(out, "TTFT", duration(t.ttft_us), "acceptance to first token");
   row(out, "ITL", gaps(a.arrivals_us));
   auto decoded_us = t.total_us > t.ttft_us ? t.total_us - t.ttft_us : 0;

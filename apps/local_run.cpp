@@ -107,16 +107,18 @@ bool ends(const model::loaded_model& model, const sampling_params& sampling, tok
 }
 
 /// Decodes until an end id or `tokens_max`, filling in the answer.
-void decode(local_runner& runner, const model::loaded_model& model, token_id last_of_prompt,
-            const sampling_params& sampling, uint32_t tokens_max, time_us began, answer& out,
+void decode(local_runner& runner, const model::loaded_model& model,
+            const std::vector<token_id>& prompt, const sampling_params& sampling,
+            uint32_t tokens_max, time_us began, answer& out,
             const std::function<void(std::string_view)>& on_text) {
   model::detokenizer text{model.tokenizer};
+  text.skip(prompt);
   auto say = [&](const std::string& piece) {
     out.text += piece;
     if (on_text && !piece.empty())
       on_text(piece);
   };
-  std::vector<token_id> feed{last_of_prompt};
+  std::vector<token_id> feed{prompt.back()};
   out.outcome.reason = finish_reason::length;
   while (out.tokens.size() < tokens_max) {
     auto token = runner.step(std::move(feed), &sampling);
@@ -172,7 +174,7 @@ answer run_local(const model::loaded_model& model, const generate_request& reque
   o = {};
   o.timings.prefill_us = runner.now() - began;
   if (filled) {
-    decode(runner, model, prompt->back(), request.sampling, tokens_max, began, out, on_text);
+    decode(runner, model, *prompt, request.sampling, tokens_max, began, out, on_text);
   } else {
     o.code = filled.err().code;
     o.detail = filled.err().detail;
