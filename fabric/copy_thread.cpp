@@ -85,8 +85,6 @@ bool copy_thread::take_run() {
 void copy_thread::copy_run() {
   const auto& client = *run_.front().client;
   errc code = client.check_source();
-  // Pairs with the release that published these bytes; no read of the run moves before it.
-  std::atomic_thread_fence(std::memory_order_acquire);
   done_.clear();
   for (const auto& job : run_) {
     if (code == errc::ok && !copy(job))

@@ -1,5 +1,7 @@
 // One thread that copies bytes, in the order asked for, and says so. Knows no socket, no mapping.
 //
+// A copy that is asked for after another's completion loads its bytes after the other's did: both
+// pass through the mutex. A hand-over leans on that when it reads generations last.
 // The queue is bounded. Nothing is asked for from inside a handler's call, and no client is
 // forgotten from there.
 #pragma once

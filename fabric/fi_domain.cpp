@@ -82,6 +82,10 @@ result<std::unique_ptr<fi_domain_owner>> fi_domain_owner::open(const std::string
   if (status = fi_domain(fabric, out->info_.get(), &domain, nullptr); status != 0)
     return fi_error(status, "opening a domain of \"" + provider + '"');
   out->domain_.reset(domain);
+  // Some providers find out only now whether the address is one of this host's.
+  if (auto end = out->make_end(1); !end)
+    return error{errc::unsupported, "libfabric provider \"" + provider + "\" at " + bind_address
+                                      + " (is it this host's?): " + end.err().detail};
   return out;
 }
 

@@ -8,7 +8,7 @@ namespace penstock::fabric {
 fi_reader::fi_reader(fi_end end, fi_addr_t peer, libfabric_descriptor source,
                      const fi_reader_limits& limits, transport::done_handler on_done)
   : source_(std::move(source)), limits_(limits), on_done_(std::move(on_done)), end_(std::move(end)),
-    peer_(peer), slots_(limits.reads_in_flight_max) {
+    peer_(peer), slots_(limits.reads_max) {
   for (auto& each : slots_)
     free_.push_back(&each);
 }
@@ -48,16 +48,13 @@ void fi_reader::take_posts() {
 bool fi_reader::drive(time_point now) {
   if (!end_)
     return false;
-  bool was_idle = backlog_.empty() && in_flight_ == 0;
   take_posts();
-  if (was_idle && !draining_)
-    moved_at_ = now;
   bool moved = reap();
   if (!draining_)
     moved = post(now) || moved;
   if (moved)
     moved_at_ = now;
-  if (!draining_ && !backlog_.empty() && now - moved_at_ > limits_.post_within)
+  if (refused_ && !draining_ && now - moved_at_ > limits_.post_within)
     break_off(errc::peer_lost, now);
   if (draining_ && (in_flight_ == 0 || now - moved_at_ > limits_.quiet))
     close_end();
@@ -67,13 +64,18 @@ bool fi_reader::drive(time_point now) {
 
 bool fi_reader::post(time_point now) {
   bool moved = false;
-  while (!backlog_.empty()) {
+  bool was_refused = std::exchange(refused_, false);
+  while (!backlog_.empty() && in_flight_ < limits_.reads_posted_max) {
     auto* next = backlog_.front();
     auto status
       = fi_read(end_->endpoint.get(), next->into.data(), next->into.size(), next->local_key, peer_,
                 source_.base + next->offset, source_.key, &next->context);
-    if (status == -FI_EAGAIN)
+    if (status == -FI_EAGAIN) {
+      refused_ = true;
+      if (!was_refused)
+        moved_at_ = now;
       break;
+    }
     if (status != 0) {
       break_off(fi_error(status, "posting a read").code, now);
       break;

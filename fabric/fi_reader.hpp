@@ -18,8 +18,9 @@
 namespace penstock::fabric {
 
 struct fi_reader_limits {
-  size_t reads_in_flight_max = 0;           ///< > 0.
-  size_t read_bytes_max = 0;                ///< > 0.
+  size_t reads_max = 0;        ///< Accepted and not completed, > 0.
+  size_t reads_posted_max = 0; ///< Of them with the provider, > 0; the rest wait their turn.
+  size_t read_bytes_max = 0;   ///< > 0.
   std::chrono::milliseconds post_within{0}; ///< How long the provider may refuse a post.
   std::chrono::milliseconds quiet{200};     ///< See above.
 };
@@ -39,7 +40,7 @@ public:
   // The rest on the progress thread.
   void set_handler(transport::done_handler on_done) { on_done_ = std::move(on_done); }
   bool drive(time_point now) override;
-  [[nodiscard]] bool is_impatient() const override { return !backlog_.empty() || draining_; }
+  [[nodiscard]] bool is_impatient() const override { return refused_ || draining_; }
   [[nodiscard]] fid* waitable() const override;
   [[nodiscard]] int wait_fd() const override { return end_ ? end_->wait_fd : -1; }
   void finish(time_point now) override;
@@ -76,10 +77,11 @@ private:
   fi_addr_t peer_;
   std::vector<slot> slots_;
   std::deque<slot*> backlog_; // Taken from posts_, not yet accepted by the provider.
-  size_t in_flight_ = 0;      // Accepted and not completed.
+  size_t in_flight_ = 0;      // With the provider.
+  bool refused_ = false;      // The provider did not take the last post.
   bool draining_ = false;
   bool silent_ = false; // The region is being destroyed: tell nobody.
-  time_point moved_at_; // Last post accepted or completion seen, or start of waiting.
+  time_point moved_at_; // Last post taken or completion seen, or first refusal since.
   std::vector<read_done> done_;
 };
 

@@ -188,14 +188,16 @@ result<std::unique_ptr<remote_region>> libfabric_transport::open(std::span<const
                                        + "\", this transport \"" + options_.provider + '"'};
   std::chrono::milliseconds limit{options_.connect_timeout_ms};
   fi_reader_limits limits;
-  limits.reads_in_flight_max = std::min(options_.reads_in_flight_max, state_->domain->reads_max());
+  limits.reads_max = options_.reads_in_flight_max;
+  limits.reads_posted_max
+    = std::min(std::max<size_t>(1, options_.reads_in_flight_max / 2), state_->domain->reads_max());
   limits.read_bytes_max = state_->domain->read_bytes_max();
   limits.post_within = limit;
   auto answer = std::make_unique<first_answer>(); // Outlives the region, for a late answer.
   auto probe = [to = answer.get()](std::span<const read_done> done) { to->take(done[0].code); };
   result<std::unique_ptr<fi_reader>> reader = error{errc::internal, ""};
   state_->progress->call([this, &parsed, &limits, &probe, &reader] {
-    auto end = state_->domain->make_end(limits.reads_in_flight_max);
+    auto end = state_->domain->make_end(limits.reads_posted_max);
     fi_addr_t peer = FI_ADDR_UNSPEC;
     if (!end)
       reader = end.err();

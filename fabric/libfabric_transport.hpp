@@ -15,8 +15,10 @@ namespace penstock::fabric {
 struct libfabric_options {
   std::string provider = "tcp;ofi_rxm";   ///< As `fi_info` names it.
   std::string bind_address = "127.0.0.1"; ///< This host's address that peers can reach; numeric.
-  size_t reads_in_flight_max = 32;        ///< Per region, > 0; capped by what the provider allows.
-  int connect_timeout_ms = 2000;          ///< > 0. Also how long a provider may refuse a post.
+  /// Per region, > 0. Half of them are with the provider, half wait, so that the progress thread
+  /// need not wait for the owner to post more.
+  size_t reads_in_flight_max = 32;
+  int connect_timeout_ms = 2000; ///< > 0. Also how long a provider may refuse a post.
 };
 
 class libfabric_transport final : public transport {

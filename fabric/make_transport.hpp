@@ -11,7 +11,7 @@ namespace penstock::fabric {
 struct transport_options {
   const shared_memory* memory = nullptr;  ///< What "mapped" serves; null in a pure reader.
   std::string bind_address = "127.0.0.1"; ///< For libfabric: this host's, numeric.
-  size_t reads_in_flight_max = 32;        ///< Per region (mapped: over all regions), > 0.
+  size_t reads_in_flight_max = 32;        ///< Per region (mapped: over all), > 0.
   int connect_timeout_ms = 2000;          ///< > 0.
 };
 
