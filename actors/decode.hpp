@@ -6,6 +6,7 @@
 
 #include "actors/bookings.hpp"
 #include "actors/decode_batch.hpp"
+#include "actors/kv_messages.hpp"
 #include "actors/mail.hpp"
 #include "actors/node_load.hpp"
 #include "ops/probes.hpp"

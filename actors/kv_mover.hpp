@@ -6,7 +6,8 @@
 #pragma once
 
 #include "actors/kv_flow.hpp"
-#include "actors/protocol.hpp"
+#include "actors/kv_messages.hpp"
+#include "base/digest.hpp"
 #include "fabric/transport.hpp"
 #include "ops/probes.hpp"
 

@@ -4,6 +4,7 @@
 // next chunk. It reads blocks that prefill has leased and no step writes any more.
 #pragma once
 
+#include "actors/kv_messages.hpp"
 #include "actors/mail.hpp"
 
 #include <caf/event_based_actor.hpp>

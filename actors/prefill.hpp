@@ -4,6 +4,7 @@
 // at the device and frees blocks when decode has landed them, gives up, or dies.
 #pragma once
 
+#include "actors/kv_messages.hpp"
 #include "actors/mail.hpp"
 #include "actors/node_load.hpp"
 #include "actors/prefill_queue.hpp"

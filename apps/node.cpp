@@ -2,9 +2,9 @@
 
 #include "actors/caf_link.hpp"
 #include "actors/node.hpp"
+#include "actors/node_system.hpp"
 #include "apps/builtin_model.hpp"
 #include "apps/compute_parts.hpp"
-#include "apps/node_system.hpp"
 #include "apps/ready_signal.hpp"
 #include "base/log.hpp"
 #include "fabric/host_identity.hpp"
@@ -53,7 +53,7 @@ struct node_process::parts {
   ops::probes probes;
   std::unique_ptr<model::loaded_model> model;
   std::unique_ptr<compute_parts> compute;
-  std::unique_ptr<node_system> system;
+  std::unique_ptr<actors::node_system> system;
   std::unique_ptr<actors::node> node;
   std::unique_ptr<actors::gateway_service> service;
   std::unique_ptr<schema::rpc_server> rpc;
@@ -211,7 +211,7 @@ result<void> node_process::parts::start_actors() {
     n.prefill = prefill_part();
   if (plan.roles.decode)
     n.decode = decode_part();
-  system = std::make_unique<node_system>();
+  system = std::make_unique<actors::node_system>();
   node = std::make_unique<actors::node>(system->caf(), std::move(n));
   system->watch(node->actors());
   return system->publish(node->router(), self().listen.address, self().listen.port);
@@ -237,7 +237,7 @@ result<std::unique_ptr<node_process>> node_process::start(const cluster::cluster
   p->config = config;
   p->plan = plan.nodes[index];
   p->index = index;
-  pin_to_core(p->plan.service_core); // Threads started from here on inherit it.
+  actors::pin_to_core(p->plan.service_core); // Threads started from here on inherit it.
   auto started = p->load();
   if (started) {
     p->make_probes();

@@ -49,12 +49,12 @@ struct sampled_token {
 
 struct step_output {
   uint64_t number = 0;
-  errc code = errc::ok;    ///< device_failed: no row of the step may be believed.
+  errc code = errc::ok; ///< device_failed: no row of the step may be believed.
   std::string detail;
   std::vector<sampled_token> sampled; ///< In the order of the step's sampling rows.
-  uint64_t compute_us = 0; ///< Time the device spent in the step.
-  uint64_t idle_us = 0;    ///< Time it had nothing to run before this step.
-  uint64_t logits_hash = 0; ///< Of the sampled rows' logits; equal bits, equal hash.
+  uint64_t compute_us = 0;            ///< Time the device spent in the step.
+  uint64_t idle_us = 0;               ///< Time it had nothing to run before this step.
+  uint64_t logits_hash = 0;           ///< Of the sampled rows' logits; equal bits, equal hash.
 };
 
 struct device_limits {

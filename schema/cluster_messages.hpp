@@ -6,8 +6,9 @@
 // between nodes. Nothing here is a handle: losing, repeating or delaying one is always survivable.
 #pragma once
 
-#include "base/digest.hpp"
 #include "base/request.hpp"
+#include "schema/header.hpp"
+#include "schema/heartbeat.hpp"
 
 #include <cstddef>
 #include <string>
@@ -15,35 +16,6 @@
 #include <vector>
 
 namespace penstock::schema {
-
-/// Whom a message is for. Numbers are wire format.
-enum class role : uint8_t {
-  session = 0, ///< Found by header.request on the node that runs the gateway.
-  gateway = 1,
-  admission = 2,
-  guardrail = 3,
-  directory = 4,
-  prefill = 5,
-  decode = 6,
-};
-
-[[nodiscard]] std::string_view name_of(role r) noexcept;
-
-/// One start of one node.
-struct node_ref {
-  node_index node = 0;
-  incarnation_id incarnation = 0;
-  auto operator<=>(const node_ref&) const = default;
-};
-
-struct header {
-  node_ref from;
-  node_ref to; ///< Incarnation 0: whichever is alive.
-  role to_role = role::session;
-  request_id request = 0; ///< 0 for heartbeats and batched tokens.
-  uint32_t attempt = 0;   ///< Placements of a request count from 1; stale ones are ignored.
-  uint64_t budget_us = 0; ///< Time left when sent.
-};
 
 // --- at the door, within the gateway's node -----------------------------------------------------
 
@@ -152,23 +124,6 @@ struct tokens {
 /// session → decode, prefill, or decode ↔ prefill: drop this attempt, free everything.
 struct cancel {
   errc code = errc::cancelled;
-};
-/// Every node → every node, all the time: who I am and how I am.
-struct heartbeat {
-  std::string node;         ///< Configured name.
-  std::string version;      ///< Release of the binary.
-  std::vector<role> roles;  ///< Of gateway, prefill, decode.
-  bool ready = false;       ///< Takes new work.
-  std::string model_digest; ///< Hex.
-  std::string numerics_id;
-  std::vector<std::byte> kv_geometry; ///< Opaque here; equal between partners that can exchange KV.
-  std::vector<std::byte> kv_source;   ///< Prefill: how to reach its pool (fabric::descriptor_set).
-  uint32_t kv_source_blocks = 0;      ///< Prefill: blocks of its pool.
-  uint32_t queued_tokens = 0;         ///< Prefill: prompt tokens not yet computed.
-  uint32_t running_rows = 0;          ///< Decode.
-  uint32_t blocks_free = 0;           ///< Not reserved.
-  uint32_t blocks_capacity = 0;
-  uint64_t sequence = 0; ///< Ascending within an incarnation.
 };
 /// directory → every role of its own node: that start of that node is gone.
 struct peer_down {

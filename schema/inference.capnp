@@ -1,8 +1,8 @@
 # Penstock's client API. One connection to a gateway; its bootstrap capability is an Inference.
 #
 # A request ends exactly once, with TokenSink.done(), also when it is refused. It is cancelled when
-# its ticket is cancelled or dropped, or when the connection goes away: keep the ticket until done().
-# Append fields and methods; never change or reuse a number.
+# its ticket is cancelled or dropped, or when the connection goes away: keep the ticket until
+# done(). Append fields and methods; never change or reuse a number.
 @0xc58e5f4663f936f8;
 
 using Cxx = import "/capnp/c++.capnp";

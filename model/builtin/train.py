@@ -310,7 +310,8 @@ def worker(rank, args, train, quick_validation, bytes_per_token):
             if value < best_loss:
                 best_loss, best = value, copy.deepcopy(ema.state_dict())
             if rank == 0:
-                print(f"step {step + 1} seconds {time.time() - began:.0f} loss {value:.4f}", flush=True)
+                seconds = time.time() - began
+                print(f"step {step + 1} seconds {seconds:.0f} loss {value:.4f}", flush=True)
     if rank == 0:
         torch.save(best, os.path.join(args.out, "best.pt"))
 

@@ -1,4 +1,4 @@
-#include "apps/node_system.hpp"
+#include "actors/node_system.hpp"
 
 #include "actors/protocol.hpp"
 #include "base/log.hpp"
@@ -14,7 +14,7 @@
 #include <atomic>
 #include <csignal>
 
-namespace penstock::apps {
+namespace penstock::actors {
 
 namespace {
 
@@ -71,7 +71,7 @@ void node_system::watch(const std::vector<caf::actor>& all) {
     });
     for (const auto& a : all)
       self->monitor(a);
-    return caf::behavior{[](actors::wake_atom) {}};
+    return caf::behavior{[](wake_atom) {}};
   });
 }
 
@@ -87,4 +87,4 @@ void pin_to_core(uint32_t core) {
     log::warn("core_not_pinned", {{"core", core}});
 }
 
-} // namespace penstock::apps
+} // namespace penstock::actors

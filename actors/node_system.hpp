@@ -14,7 +14,7 @@ namespace caf {
 class actor_system;
 } // namespace caf
 
-namespace penstock::apps {
+namespace penstock::actors {
 
 class node_system {
 public:
@@ -45,4 +45,4 @@ private:
 /// Pins the calling thread, and those it will start. A core that cannot be had is skipped.
 void pin_to_core(uint32_t core);
 
-} // namespace penstock::apps
+} // namespace penstock::actors
