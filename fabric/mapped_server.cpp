@@ -60,7 +60,7 @@ void mapped_server::run() {
       if (at[i + 1].revents != 0 && !serve(readers_[i - 1]))
         readers_.erase(readers_.begin() + static_cast<std::ptrdiff_t>(i - 1));
     if (at[1].revents != 0)
-      accept_all();
+      accept_one();
   }
 }
 
@@ -77,15 +77,11 @@ int mapped_server::drop_late() {
   return static_cast<int>(left) + 1;
 }
 
-void mapped_server::accept_all() {
-  for (;;) {
-    unique_fd socket{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
-    if (!socket)
-      return;
-    if (readers_.size() < readers_max && peer_is_same_user(socket.get()))
-      readers_.push_back(
-        {std::move(socket), false, std::chrono::steady_clock::now() + prove_within});
-  }
+// One for each look at the readers: whoever left before this one came makes room for it.
+void mapped_server::accept_one() {
+  unique_fd socket{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+  if (socket && readers_.size() < readers_max && peer_is_same_user(socket.get()))
+    readers_.push_back({std::move(socket), false, std::chrono::steady_clock::now() + prove_within});
 }
 
 bool mapped_server::serve(reader& from) const {

@@ -41,7 +41,7 @@ private:
 
   mapped_server(int memfd, mapped_descriptor described, unique_fd listener, unique_fd wake);
   void run();
-  void accept_all();
+  void accept_one();
   [[nodiscard]] bool serve(reader& from) const; // False: to be closed.
   [[nodiscard]] int drop_late(); // @returns Milliseconds to wait for the next one, or -1.
 
