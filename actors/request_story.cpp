@@ -10,7 +10,8 @@ namespace {
 
 /// Placements of one request, at most. The budget ends it earlier if each takes long.
 constexpr uint32_t attempts_max = 8;
-/// Pause before asking the directory again when nobody can serve.
+/// Pause before asking the directory again when nobody can serve. Second and later retries wait as
+/// long, then twice as long each: nodes may need a heartbeat or two to hear of each other.
 constexpr uint64_t place_again_us = 50'000;
 /// Partners remembered as bad.
 constexpr size_t avoid_max = 8;
@@ -89,16 +90,20 @@ void request_story::on(const schema::verdict& m, time_us now) {
     finish(finish_reason::blocked, errc::blocked, "guardrail: " + m.rule, now);
     return;
   }
-  ask_for_place(now);
+  next_attempt(now);
+  ask_for_place();
 }
 
-void request_story::ask_for_place(time_us now) {
+void request_story::next_attempt(time_us now) {
   stage_ = stage::placing;
   placed_at_ = now;
-  place_again_at_ = 0;
   placed_.reset();
   ++attempt_;
   draft_.placement.attempts = attempt_;
+}
+
+void request_story::ask_for_place() {
+  place_again_at_ = 0;
   auto known = static_cast<uint32_t>(setup_.prompt.size() + tokens_.size());
   send(setup_.self, schema::role::directory,
        schema::place{known, setup_.sampling.tokens_max, avoid_});
@@ -232,7 +237,11 @@ void request_story::retry(const schema::node_ref& culprit, const error& why, tim
   }
   if (std::find(avoid_.begin(), avoid_.end(), culprit) == avoid_.end() && avoid_.size() < avoid_max)
     avoid_.push_back(culprit);
-  ask_for_place(now);
+  next_attempt(now);
+  if (attempt_ == 2)
+    ask_for_place();
+  else
+    place_again_at_ = now + (place_again_us << (attempt_ - 3));
 }
 
 void request_story::drop_partners(errc why) {
@@ -278,8 +287,7 @@ void request_story::tick(time_us now) {
     return;
   }
   if (stage_ == stage::placing && place_again_at_ > 0 && now >= place_again_at_) {
-    --attempt_; // The same attempt, asked again.
-    ask_for_place(now);
+    ask_for_place();
   } else if (watches_progress() && now >= progress_at_ + patience_us()) {
     retry(placed_->decode, {errc::unavailable, "no progress"}, now);
   }

@@ -90,7 +90,8 @@ private:
   [[nodiscard]] std::optional<error> invalid() const;
 
   void send(const schema::node_ref& to, schema::role role, schema::body what);
-  void ask_for_place(time_us now);
+  void next_attempt(time_us now);
+  void ask_for_place();
   void drop_partners(errc why);
   void retry(const schema::node_ref& culprit, const error& why, time_us now);
   void finish(finish_reason reason, errc code, std::string detail, time_us now);

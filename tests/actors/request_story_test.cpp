@@ -214,6 +214,24 @@ TEST_F(request_story_test, waits_for_a_restarting_node_but_not_for_ever) {
   EXPECT_EQ(story.outcome().code, errc::unavailable);
 }
 
+TEST_F(request_story_test, partners_that_do_not_know_each_other_yet_get_time) {
+  auto patient = setup();
+  patient.budget_us = 60'000'000;
+  request_story story{patient};
+  to_prefilling(story);
+  time_us now = 100;
+  for (int i = 0; i < 5 && !story.ended(); ++i) {
+    hear(story, decode, schema::refused{errc::unavailable, "not known here", 0}, now);
+    if (story.attempt() > 2) {
+      now = story.wake_at();
+      story.tick(now);
+    }
+    place(story, now);
+  }
+  EXPECT_FALSE(story.ended());
+  EXPECT_GE(now, 700'000u); // Several heartbeats later, still trying.
+}
+
 TEST_F(request_story_test, the_deadline_ends_it_and_frees_the_partners) {
   request_story story{setup()};
   to_prefilling(story);
