@@ -61,8 +61,15 @@ void node::start_gateway() {
   keep(gateway_);
 }
 
+void node::report_capacity(const gpu::block_pool& pool) {
+  // Before the first heartbeat: a node that says it has no blocks would be refused as too small.
+  load_.blocks_capacity = pool.capacity();
+  load_.blocks_free = pool.capacity();
+}
+
 void node::start_prefill() {
   auto& p = *parts_.prefill;
+  report_capacity(*p.pool);
   auto& system = system_;
   mail post{parts_.self, router_};
   prefill_setup how{post, p.limits, p.pool, parts_.time, &load_, p.probe, p.kv, {}, {}};
@@ -80,6 +87,7 @@ void node::start_prefill() {
 
 void node::start_decode() {
   auto& p = *parts_.decode;
+  report_capacity(*p.pool);
   auto& system = system_;
   mail post{parts_.self, router_};
   decode_setup how{post, p.limits, p.pool, parts_.time, &load_, p.probe, p.kv, {}, {}};

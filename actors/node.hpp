@@ -95,6 +95,7 @@ private:
   void start_gateway();
   void start_prefill();
   void start_decode();
+  void report_capacity(const gpu::block_pool& pool);
   void keep(const caf::actor& a) { all_.push_back(a); }
 
   caf::actor_system& system_;

@@ -92,6 +92,10 @@ void expect_rules(const cluster_sim& sim, const std::vector<std::shared_ptr<clie
     const auto& u = c->outcome->usage;
     EXPECT_EQ(u.computed_tokens + u.cached_tokens, u.prompt_tokens) << "rule 5";
     auto reason = c->outcome->reason;
+    auto code = c->outcome->code;
+    EXPECT_TRUE(code == errc::ok || code == errc::cancelled || code == errc::deadline_exceeded
+                || is_retryable(code))
+      << "rule 8: blamed on the caller: " << c->outcome->detail;
     if (reason == finish_reason::stop || reason == finish_reason::length) {
       EXPECT_EQ(c->tokens.size(), want.size());
       EXPECT_EQ(u.prompt_tokens, c->asked.prompt_ids.size());
