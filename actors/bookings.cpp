@@ -4,7 +4,8 @@
 
 namespace penstock::actors {
 
-bookings::bookings(limits bounds, gpu::block_pool& pool) : bounds_(bounds), pool_(pool) {
+bookings::bookings(limits bounds, gpu::block_pool& pool, gpu::prefix_cache& cache)
+  : bounds_(bounds), pool_(pool), cache_(cache) {
   PS_CHECK(bounds_.rows_max > 0 && bounds_.context_max > 1 && bounds_.block_tokens > 0);
 }
 
@@ -32,12 +33,12 @@ result<void> bookings::add(booking b) {
     return error{errc::overloaded, "decode's booking queue is full"};
   auto key = b.key;
   order_.push_back(key);
-  entries_.emplace(key, entry{std::move(b), stage::waiting, blocks, true, {}, {}});
+  entries_.emplace(key, entry{std::move(b), stage::waiting, blocks, true, 0, {}, {}, {}});
   return {};
 }
 
-std::vector<work_key> bookings::admit() {
-  std::vector<work_key> now_booked;
+std::vector<bookings::admitted> bookings::admit() {
+  std::vector<admitted> now_booked;
   while (!order_.empty() && reserved_rows_ < bounds_.rows_max) {
     auto& e = entries_.at(order_.front());
     if (e.blocks > pool_.capacity() - reserved_blocks_)
@@ -45,7 +46,10 @@ std::vector<work_key> bookings::admit() {
     e.at = stage::booked;
     ++reserved_rows_;
     reserved_blocks_ += e.blocks;
-    now_booked.push_back(order_.front());
+    auto kv_tokens = static_cast<uint32_t>(e.what.tokens.size()) - 1;
+    e.hit = cache_.find(e.what.tokens, kv_tokens);
+    e.cached_tokens = static_cast<uint32_t>(e.hit.blocks().size()) * bounds_.block_tokens;
+    now_booked.push_back({order_.front(), e.cached_tokens, e.cached_tokens < kv_tokens});
     order_.pop_front();
   }
   return now_booked;
@@ -70,7 +74,8 @@ std::vector<bookings::grant> bookings::take_blocks() {
   std::vector<grant> grants;
   while (!begun_.empty()) {
     auto& e = entries_.at(begun_.front());
-    auto lease = pool_.acquire(e.blocks);
+    auto first = static_cast<uint32_t>(e.hit.blocks().size());
+    auto lease = cache_.acquire(e.blocks - first);
     if (!lease)
       break; // Dropped rows still hold some; they come back when their steps are done.
     e.lease.emplace(std::move(*lease));
@@ -78,12 +83,10 @@ std::vector<bookings::grant> bookings::take_blocks() {
     if (!e.transfer)
       ready_.push_back(begun_.front());
     auto kv_tokens = e.what.tokens.size() - 1;
-    auto receiving = (kv_tokens + bounds_.block_tokens - 1) / bounds_.block_tokens;
+    auto receiving = (kv_tokens + bounds_.block_tokens - 1) / bounds_.block_tokens - first;
     auto all = e.lease->blocks();
-    grants.push_back({begun_.front(),
-                      e.what.prefill,
-                      {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(receiving)},
-                      e.transfer});
+    std::vector<uint32_t> blocks{all.begin(), all.begin() + static_cast<ptrdiff_t>(receiving)};
+    grants.push_back({begun_.front(), e.what.prefill, first, std::move(blocks), e.transfer});
     begun_.pop_front();
   }
   return grants;
@@ -93,6 +96,10 @@ bool bookings::landed(const work_key& key) {
   auto* e = find_entry(key);
   if (e == nullptr || e->at != stage::receiving)
     return false;
+  gpu::block_pool::join(e->hit, std::move(*e->lease));
+  e->lease.reset();
+  auto tokens = std::span{e->what.tokens};
+  cache_.insert(tokens.first(tokens.size() - 1), e->hit.blocks());
   e->at = stage::ready;
   ready_.push_back(key);
   return true;
@@ -105,14 +112,16 @@ std::optional<decode_row> bookings::next_ready() {
   ready_.pop_front();
   auto& e = entries_.at(key);
   e.at = stage::running;
+  if (e.lease)
+    gpu::block_pool::join(e.hit, std::move(*e.lease));
+  e.lease.reset();
   decode_row row{key,
                  e.what.tokens,
                  e.what.prompt_tokens,
                  e.what.sampling,
                  e.what.end_ids,
-                 std::move(*e.lease),
+                 std::move(e.hit),
                  e.what.deadline};
-  e.lease.reset();
   return row;
 }
 
@@ -129,6 +138,7 @@ bookings::drop_result bookings::drop(const work_key& key) {
     e->at = stage::leaving;
     e->quarantined = pool_.quarantine(std::move(*e->lease));
     e->lease.reset();
+    e->hit = gpu::kv_lease{};
     return drop_result::leaving;
   case stage::waiting:
   case stage::booked:
@@ -174,6 +184,11 @@ bookings::entry* bookings::find_entry(const work_key& key) {
 const booking* bookings::find(const work_key& key) const {
   auto at = entries_.find(key);
   return at == entries_.end() ? nullptr : &at->second.what;
+}
+
+uint32_t bookings::cached_tokens(const work_key& key) const {
+  auto at = entries_.find(key);
+  return at == entries_.end() ? 0 : at->second.cached_tokens;
 }
 
 bool bookings::is_receiving(const work_key& key) const {

@@ -5,11 +5,13 @@
 //
 //   waiting ─► booked ─► begun ─► receiving ─► ready ─► running ─► (gone)
 //                 └────────── full hit ──────────┘
+// A booking holds the cached prefix it hit; only what is missing is received and quarantined.
 //   drop: any stage ─► (gone), but from receiving through leaving, until nothing lands any more.
 #pragma once
 
 #include "actors/decode_batch.hpp"
 #include "base/result.hpp"
+#include "gpu/prefix_cache.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -37,23 +39,29 @@ public:
     uint32_t context_max = 2;
     uint32_t block_tokens = 16;
   };
-  /// @param pool Outlives the bookings.
-  bookings(limits bounds, gpu::block_pool& pool);
+  /// @param pool, cache Outlive the bookings; the cache is of that pool.
+  bookings(limits bounds, gpu::block_pool& pool, gpu::prefix_cache& cache);
 
   /// @returns errc::overloaded, errc::out_of_blocks (can never fit) or errc::invalid_argument.
   [[nodiscard]] result<void> add(booking b);
 
+  struct admitted {
+    work_key key;
+    uint32_t cached_tokens = 0; ///< Leading tokens whose KV is here, held from now on.
+    bool needs_transfer = true; ///< False if only the last token's KV is missing.
+  };
   /// @returns Bookings that have room now, in order; each is reported once.
-  [[nodiscard]] std::vector<work_key> admit();
+  [[nodiscard]] std::vector<admitted> admit();
 
   /// Prefill has begun. Unknown or later stages are ignored.
   void begin(const work_key& key);
-  /// A sequence of one token needs no KV: it is ready as soon as it has blocks.
+  /// All KV it needs is cached here: it is ready as soon as it has blocks.
   void begin_without_transfer(const work_key& key);
 
   struct grant {
     work_key key;
     schema::node_ref prefill;
+    uint32_t first_index = 0;     ///< Ordinal of the first block that will receive KV.
     std::vector<uint32_t> blocks; ///< Those that will receive KV, in order.
     bool transfer = true;
   };
@@ -75,6 +83,8 @@ public:
   void finished(const work_key& key);
 
   [[nodiscard]] const booking* find(const work_key& key) const;
+  /// @returns Tokens of the prefix it hit; 0 if unknown.
+  [[nodiscard]] uint32_t cached_tokens(const work_key& key) const;
   [[nodiscard]] bool is_receiving(const work_key& key) const;
   /// @returns True from the moment its source is no longer needed.
   [[nodiscard]] bool has_all_kv(const work_key& key) const;
@@ -98,7 +108,9 @@ private:
     stage at = stage::waiting;
     uint32_t blocks = 0; // Reserved.
     bool transfer = true;
-    std::optional<gpu::kv_lease> lease;
+    uint32_t cached_tokens = 0;
+    gpu::kv_lease hit;                  // The cached prefix.
+    std::optional<gpu::kv_lease> lease; // What follows it.
     std::optional<gpu::quarantine_id> quarantined;
   };
 
@@ -107,6 +119,7 @@ private:
 
   limits bounds_;
   gpu::block_pool& pool_;
+  gpu::prefix_cache& cache_;
   std::map<work_key, entry> entries_;
   std::deque<work_key> order_; // Waiting, oldest first.
   std::deque<work_key> begun_; // Wanting blocks.

@@ -74,9 +74,11 @@ void decode_state::landed(const kv_landed& m) {
     return;
   auto budget = left_us(b->deadline, how->time->now());
   how->post.send(b->prefill, schema::role::prefill, m.key, budget, schema::landed{});
-  how->post.to_session(m.key, budget,
-                       schema::arrived{m.transfer_us, m.exposed_us, m.bytes,
-                                       static_cast<uint32_t>(b->tokens.size()) - 1, m.transport});
+  how->post.to_session(
+    m.key, budget,
+    schema::arrived{m.transfer_us, m.exposed_us, m.bytes,
+                    static_cast<uint32_t>(b->tokens.size()) - 1 - booked->cached_tokens(m.key),
+                    m.transport});
   pump();
 }
 
@@ -149,16 +151,18 @@ void decode_state::sweep() {
 }
 
 void decode_state::pump() {
-  for (const auto& key : booked->admit()) {
-    const auto& b = *booked->find(key);
-    how->post.to_session(key, left_us(b.deadline, how->time->now()), schema::booked{0});
-    if (b.tokens.size() == 1)
-      booked->begin_without_transfer(key);
+  for (const auto& a : booked->admit()) {
+    const auto& b = *booked->find(a.key);
+    how->post.to_session(a.key, left_us(b.deadline, how->time->now()),
+                         schema::booked{a.cached_tokens});
+    if (!a.needs_transfer)
+      booked->begin_without_transfer(a.key);
   }
   for (auto& grant : booked->take_blocks()) {
     if (!grant.transfer)
       continue;
-    caf::anon_send(mover, kv_expect{grant.key, grant.prefill, 0, std::move(grant.blocks)});
+    caf::anon_send(mover,
+                   kv_expect{grant.key, grant.prefill, grant.first_index, std::move(grant.blocks)});
     if (auto pending = early.extract(grant.key))
       for (auto& p : pending.mapped())
         caf::anon_send(mover, kv_published{grant.key, std::move(p)});
@@ -191,8 +195,8 @@ void decode_state::report() {
 
 caf::behavior decode(caf::stateful_actor<decode_state>* self, decode_setup how) {
   auto& state = self->state;
-  state.booked.emplace(how.limits, *how.pool);
-  state.batch.emplace(how.limits.rows_max, how.limits.context_max);
+  state.booked.emplace(how.limits, *how.pool, *how.cache);
+  state.batch.emplace(how.limits.rows_max, how.limits.context_max, *how.cache);
   state.how.emplace(std::move(how));
   state.device = state.how->spawn_device(caf::actor{self});
   state.mover = state.how->spawn_mover(caf::actor{self});

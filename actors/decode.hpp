@@ -25,9 +25,10 @@ namespace penstock::actors {
 struct decode_setup {
   mail post;
   bookings::limits limits;
-  gpu::block_pool* pool = nullptr; ///< Outlives the actor.
-  const clock* time = nullptr;     ///< Outlives the actor.
-  node_load* load = nullptr;       ///< Outlives the actor.
+  gpu::block_pool* pool = nullptr;    ///< Outlives the actor.
+  gpu::prefix_cache* cache = nullptr; ///< Of that pool. Outlives the actor.
+  const clock* time = nullptr;        ///< Outlives the actor.
+  node_load* load = nullptr;          ///< Outlives the actor.
   ops::decode_probe probe;
   ops::pool_probe kv;
   std::function<caf::actor(const caf::actor& owner)> spawn_device;

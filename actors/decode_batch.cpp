@@ -4,7 +4,8 @@
 
 namespace penstock::actors {
 
-decode_batch::decode_batch(uint32_t row_slots, uint32_t context_max) : context_max_(context_max) {
+decode_batch::decode_batch(uint32_t row_slots, uint32_t context_max, gpu::prefix_cache& cache)
+  : context_max_(context_max), cache_(cache) {
   PS_CHECK(row_slots > 0);
   PS_CHECK(context_max > 1);
   for (uint32_t slot = row_slots; slot > 0; --slot)
@@ -20,8 +21,8 @@ void decode_batch::add(decode_row row) {
   PS_CHECK(generated_before < row.sampling.tokens_max);
   auto allowed = std::min(row.sampling.tokens_max - generated_before, context_max_ - fed);
   auto key = row.key;
-  auto [at, fresh]
-    = rows_.try_emplace(key, running{std::move(row), free_slots_.back(), 0, 0, allowed, 0, false});
+  auto [at, fresh] = rows_.try_emplace(
+    key, running{std::move(row), {}, free_slots_.back(), 0, 0, allowed, 0, false});
   PS_CHECK(fresh);
   free_slots_.pop_back();
 }
@@ -67,6 +68,14 @@ gpu::step decode_batch::plan(uint64_t number) {
   return next;
 }
 
+void decode_batch::remember(const running& row) {
+  // Each token was fed to sample the next, so only the last one's KV may be missing.
+  auto tokens = row.what.tokens;
+  tokens.insert(tokens.end(), row.generated.begin(), row.generated.end());
+  tokens.pop_back();
+  cache_.insert(tokens, row.what.lease.blocks());
+}
+
 decode_batch::progress decode_batch::take(running& row, const generated_token& token) {
   const auto& what = row.what;
   auto before = static_cast<uint32_t>(what.tokens.size()) - what.prompt_tokens;
@@ -75,12 +84,15 @@ decode_batch::progress decode_batch::take(running& row, const generated_token& t
   bool is_end
     = !what.sampling.ignore_end
       && std::find(what.end_ids.begin(), what.end_ids.end(), token.id) != what.end_ids.end();
-  if (!is_end)
+  if (!is_end) {
     p.generated.push_back(token);
+    row.generated.push_back(token.id);
+  }
   if (is_end || row.received == row.allowed) {
     p.finished = true;
     p.reason = is_end ? finish_reason::stop : finish_reason::length;
     row.over = true;
+    remember(row);
   }
   return p;
 }

@@ -10,6 +10,7 @@
 #include "base/limits.hpp"
 #include "gpu/block_pool.hpp"
 #include "gpu/device.hpp"
+#include "gpu/prefix_cache.hpp"
 
 #include <cstdint>
 #include <map>
@@ -31,7 +32,8 @@ struct decode_row {
 class decode_batch {
 public:
   /// @param context_max Positions a row may have, > 1.
-  decode_batch(uint32_t row_slots, uint32_t context_max);
+  /// @param cache Gets the blocks of rows that finish. Outlives the batch.
+  decode_batch(uint32_t row_slots, uint32_t context_max, gpu::prefix_cache& cache);
 
   /// @pre has_slot().
   void add(decode_row row);
@@ -74,6 +76,7 @@ public:
 private:
   struct running {
     decode_row what;
+    std::vector<token_id> generated; // In this attempt.
     uint32_t slot = 0;
     uint32_t issued = 0;    // Tokens asked of the device in this attempt.
     uint32_t received = 0;  // Tokens the device answered.
@@ -83,9 +86,11 @@ private:
   };
 
   void remove_if_quiet(std::map<work_key, running>::iterator row);
+  void remember(const running& row);
   progress take(running& row, const generated_token& token);
 
   uint32_t context_max_;
+  gpu::prefix_cache& cache_;
   std::map<work_key, running> rows_; // Ordered: plans must not depend on hashing.
   std::vector<uint32_t> free_slots_;
   std::vector<std::vector<work_key>> steps_out_; // Rows of each unfinished step, oldest first.

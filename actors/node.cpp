@@ -72,7 +72,7 @@ void node::start_prefill() {
   report_capacity(*p.pool);
   auto& system = system_;
   mail post{parts_.self, router_};
-  prefill_setup how{post, p.limits, p.pool, parts_.time, &load_, p.probe, p.kv, {}, {}};
+  prefill_setup how{post, p.limits, p.pool, p.cache, parts_.time, &load_, p.probe, p.kv, {}, {}};
   how.spawn_device = [&system, device = p.device, pin = p.pin_device,
                       alone = parts_.detached](const caf::actor& owner) {
     return alone ? system.spawn<caf::detached>(device_actor, device, owner, pin)
@@ -90,7 +90,7 @@ void node::start_decode() {
   report_capacity(*p.pool);
   auto& system = system_;
   mail post{parts_.self, router_};
-  decode_setup how{post, p.limits, p.pool, parts_.time, &load_, p.probe, p.kv, {}, {}};
+  decode_setup how{post, p.limits, p.pool, p.cache, parts_.time, &load_, p.probe, p.kv, {}, {}};
   how.spawn_device = [&system, device = p.device, pin = p.pin_device,
                       alone = parts_.detached](const caf::actor& owner) {
     return alone ? system.spawn<caf::detached>(device_actor, device, owner, pin)

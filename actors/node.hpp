@@ -38,6 +38,7 @@ struct prefill_part {
   gpu::device* device = nullptr;
   std::function<void()> pin_device; ///< Runs on the device actor's thread; may be empty.
   gpu::block_pool* pool = nullptr;
+  gpu::prefix_cache* cache = nullptr;
   prefill_queue::options limits;
   ops::prefill_probe probe;
   ops::pool_probe kv;
@@ -48,6 +49,7 @@ struct decode_part {
   gpu::device* device = nullptr;
   std::function<void()> pin_device; ///< Runs on the device actor's thread; may be empty.
   gpu::block_pool* pool = nullptr;
+  gpu::prefix_cache* cache = nullptr;
   bookings::limits limits;
   kv_mover_setup mover; ///< `owner` is filled in.
   ops::decode_probe probe;

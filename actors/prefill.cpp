@@ -55,9 +55,9 @@ void prefill_state::finished(const gpu::step_output& output) {
     caf::anon_send(publisher, kv_publish{key, report->decode, budget, p.first_index,
                                          std::move(p.blocks), std::move(p.generations), last});
     if (last) {
-      how->post.to_session(
-        key, budget,
-        schema::prefilled{report->queue_us, report->compute_us, report->computed_tokens, 0});
+      how->post.to_session(key, budget,
+                           schema::prefilled{report->queue_us, report->compute_us,
+                                             report->computed_tokens, report->cached_tokens});
     }
   }
   how->probe.stepped(tokens, output.compute_us);
@@ -105,7 +105,7 @@ void prefill_state::pump() {
 
 caf::behavior prefill(caf::stateful_actor<prefill_state>* self, prefill_setup how) {
   auto& state = self->state;
-  state.queue.emplace(how.limits, *how.pool);
+  state.queue.emplace(how.limits, *how.pool, *how.cache);
   state.how.emplace(std::move(how));
   state.device = state.how->spawn_device(caf::actor{self});
   state.publisher = state.how->spawn_publisher();

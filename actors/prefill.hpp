@@ -23,9 +23,10 @@ namespace penstock::actors {
 struct prefill_setup {
   mail post;
   prefill_queue::options limits;
-  gpu::block_pool* pool = nullptr; ///< Outlives the actor.
-  const clock* time = nullptr;     ///< Outlives the actor.
-  node_load* load = nullptr;       ///< Outlives the actor.
+  gpu::block_pool* pool = nullptr;    ///< Outlives the actor.
+  gpu::prefix_cache* cache = nullptr; ///< Of that pool. Outlives the actor.
+  const clock* time = nullptr;        ///< Outlives the actor.
+  node_load* load = nullptr;          ///< Outlives the actor.
   ops::prefill_probe probe;
   ops::pool_probe kv;
   std::function<caf::actor(const caf::actor& owner)> spawn_device;

@@ -4,7 +4,8 @@
 
 namespace penstock::actors {
 
-prefill_queue::prefill_queue(options limits, gpu::block_pool& pool) : limits_(limits), pool_(pool) {
+prefill_queue::prefill_queue(options limits, gpu::block_pool& pool, gpu::prefix_cache& cache)
+  : limits_(limits), pool_(pool), cache_(cache) {
   PS_CHECK(limits_.row_slots > 0 && limits_.step_tokens_max > 0 && limits_.block_tokens > 0);
   for (uint32_t slot = limits_.row_slots; slot > 0; --slot)
     free_slots_.push_back(slot - 1);
@@ -24,7 +25,7 @@ result<void> prefill_queue::add(prefill_work work) {
     return error{errc::overloaded, "prefill queue is full"};
   if (find(work.key) != nullptr)
     return {}; // A repeated message.
-  works_.push_back(entry{std::move(work), std::nullopt, 0, 0, 0, 0, 0, 0, 0, false});
+  works_.push_back(entry{std::move(work), std::nullopt, 0, 0, 0, 0, 0, 0, 0, 0, false});
   return {};
 }
 
@@ -32,10 +33,17 @@ bool prefill_queue::start(entry& e, time_us now) {
   if (free_slots_.empty())
     return false;
   auto tokens = static_cast<uint32_t>(e.what.tokens.size());
-  auto lease = pool_.acquire((tokens + limits_.block_tokens - 1) / limits_.block_tokens);
-  if (!lease)
+  auto total = (tokens + limits_.block_tokens - 1) / limits_.block_tokens;
+  // At least one token is computed, so that every prompt ends with a step.
+  auto hit = cache_.find(e.what.tokens, tokens - 1);
+  auto found = static_cast<uint32_t>(hit.blocks().size());
+  auto fresh = cache_.acquire(total - found);
+  if (!fresh)
     return false;
-  e.lease.emplace(std::move(*lease));
+  gpu::block_pool::join(hit, std::move(*fresh));
+  e.lease.emplace(std::move(hit));
+  e.cached = found * limits_.block_tokens;
+  e.issued = e.computed = e.cached;
   e.slot = free_slots_.back();
   free_slots_.pop_back();
   e.published = e.what.skip / limits_.block_tokens;
@@ -109,6 +117,7 @@ std::vector<prefill_queue::publication> prefill_queue::apply(const gpu::step_out
       e->computed += p.tokens;
       if (e->computed == e->what.tokens.size()) {
         e->done_at = now;
+        cache_.insert(e->what.tokens, e->lease->blocks());
         free_slots_.push_back(e->slot);
       }
       if (auto p_ready = publish(*e))
@@ -155,8 +164,12 @@ std::optional<prefill_queue::report> prefill_queue::report_on(const work_key& ke
   const auto* e = find(key);
   if (e == nullptr || !e->lease)
     return std::nullopt;
-  return report{e->what.decode, e->begun_at - e->what.queued_at,
-                e->done_at > 0 ? e->done_at - e->begun_at : 0, e->computed, e->what.deadline};
+  return report{e->what.decode,
+                e->begun_at - e->what.queued_at,
+                e->done_at > 0 ? e->done_at - e->begun_at : 0,
+                e->computed - e->cached,
+                std::max(e->cached, e->what.skip) - e->what.skip,
+                e->what.deadline};
 }
 
 uint32_t prefill_queue::queued_tokens() const noexcept {

@@ -9,6 +9,7 @@
 #include "base/result.hpp"
 #include "gpu/block_pool.hpp"
 #include "gpu/device.hpp"
+#include "gpu/prefix_cache.hpp"
 
 #include <cstdint>
 #include <list>
@@ -35,8 +36,8 @@ public:
     uint32_t queue_max = 256;       ///< Prompts not yet started, at most.
     uint32_t block_tokens = 16;
   };
-  /// @param pool Outlives the queue.
-  prefill_queue(options limits, gpu::block_pool& pool);
+  /// @param pool, cache Outlive the queue; the cache is of that pool.
+  prefill_queue(options limits, gpu::block_pool& pool, gpu::prefix_cache& cache);
 
   /// @returns errc::overloaded if the queue is full, errc::out_of_blocks if it can never fit,
   ///   errc::invalid_argument if there is nothing to compute.
@@ -84,6 +85,7 @@ public:
     uint64_t queue_us = 0;
     uint64_t compute_us = 0;
     uint32_t computed_tokens = 0;
+    uint32_t cached_tokens = 0; ///< Found here, not counting those that decode has.
     time_us deadline = 0;
   };
   /// @returns Where the time of a work went so far; nothing if unknown.
@@ -95,6 +97,7 @@ private:
   struct entry {
     prefill_work what;
     std::optional<gpu::kv_lease> lease; // Set once begun.
+    uint32_t cached = 0;                // Leading tokens that were found, not computed.
     uint32_t slot = 0;
     uint32_t issued = 0;    // Tokens handed to the device.
     uint32_t computed = 0;  // Tokens whose step is done.
@@ -117,6 +120,7 @@ private:
 
   options limits_;
   gpu::block_pool& pool_;
+  gpu::prefix_cache& cache_;
   std::list<entry> works_; // In order of arrival.
   std::vector<uint32_t> free_slots_;
   std::vector<std::vector<part>> steps_out_; // Oldest first.

@@ -159,6 +159,8 @@ void request_story::on(const schema::prefilled& m, time_us now) {
   draft_.timings.prefill_us += m.compute_us;
   if (attempt_ > 1)
     draft_.usage.recomputed_tokens += m.computed_tokens;
+  else
+    draft_.usage.cached_tokens += m.cached_tokens;
   if (stage_ == stage::prefilling)
     stage_ = stage::arriving;
 }
@@ -303,6 +305,8 @@ void request_story::finish(finish_reason reason, errc code, std::string detail, 
   if (code == errc::ok || !tokens_.empty()) {
     u.prompt_tokens = static_cast<uint32_t>(setup_.prompt.size());
     u.computed_tokens = u.prompt_tokens - u.cached_tokens;
+  } else {
+    u.cached_tokens = 0; // Nothing was made of it.
   }
   draft_.timings.total_us = now - setup_.accepted_at;
   draft_.reason = reason;

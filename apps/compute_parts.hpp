@@ -11,6 +11,7 @@
 #include "fabric/transport.hpp"
 #include "gpu/block_pool.hpp"
 #include "gpu/host_device.hpp"
+#include "gpu/prefix_cache.hpp"
 #include "model/load.hpp"
 
 #include <memory>
@@ -24,6 +25,7 @@ struct compute_parts {
   std::span<std::byte> pool_bytes;
   std::span<std::byte> scratch; ///< Empty on prefill.
   std::unique_ptr<gpu::block_pool> pool;
+  std::unique_ptr<gpu::prefix_cache> cache;
   std::unique_ptr<gpu::host_device> device;
   std::vector<std::unique_ptr<fabric::transport>> transports;
   std::vector<std::byte> descriptors; ///< How others reach the memory; empty on decode.

@@ -135,6 +135,7 @@ actors::prefill_part node_process::parts::prefill_part() {
   p.device = compute->device.get();
   p.pin_device = compute->pin();
   p.pool = compute->pool.get();
+  p.cache = compute->cache.get();
   p.limits = {compute->options.row_slots, compute->options.step_tokens_max, node_queue_max,
               compute->options.block_tokens};
   p.probe = probes.prefill;
@@ -147,6 +148,7 @@ actors::decode_part node_process::parts::decode_part() {
   d.device = compute->device.get();
   d.pin_device = compute->pin();
   d.pool = compute->pool.get();
+  d.cache = compute->cache.get();
   d.limits = {compute->options.row_slots, node_queue_max, compute->options.context_max,
               compute->options.block_tokens};
   auto& m = d.mover;

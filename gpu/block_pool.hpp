@@ -17,7 +17,8 @@ namespace penstock::gpu {
 
 class block_pool;
 
-/// Exclusive hold on blocks of one pool. Move-only. The pool must outlive it.
+/// Hold on blocks of one pool, shared with other leases where block_pool::share made it so.
+/// Move-only. The pool must outlive it.
 class kv_lease {
 public:
   kv_lease() = default; ///< Holds nothing.
@@ -39,7 +40,7 @@ private:
 struct block_counts {
   uint32_t free = 0;
   uint32_t leased = 0;
-  uint32_t cached = 0; ///< Held by nobody but kept for their content. None yet: no prefix cache.
+  uint32_t cached = 0; ///< Held by nobody but kept for their content.
   uint32_t quarantined = 0;
   uint32_t capacity = 0;
 };
@@ -66,7 +67,23 @@ public:
   /// @param count >= 0. @returns errc::out_of_blocks if fewer are free; the lease is as before.
   [[nodiscard]] result<void> extend(kv_lease& lease, uint32_t count);
 
-  /// Keeps a lease's blocks from reuse until end_quarantine. @pre The lease holds blocks of this.
+  /// Adds more holds on blocks that are leased or kept, at the end of `lease`.
+  /// @pre The lease is of this pool or empty.
+  void share(kv_lease& lease, std::span<const uint32_t> blocks);
+
+  /// Moves what `more` holds to the end of `lease`. @pre Both are of this pool or empty.
+  static void join(kv_lease& lease, kv_lease&& more);
+
+  /// From now on a block whose last lease dies is cached, not free. @pre It is leased.
+  void keep(uint32_t block);
+  /// Gives a kept block up: free if nobody holds it, else when the last lease dies.
+  void unkeep(uint32_t block);
+  [[nodiscard]] bool is_kept(uint32_t block) const { return kept_[block]; }
+  /// @returns Leases that hold the block.
+  [[nodiscard]] uint32_t holders(uint32_t block) const { return holders_[block]; }
+
+  /// Keeps a lease's blocks from reuse until end_quarantine.
+  /// @pre The lease holds blocks of this, none of them shared or kept.
   [[nodiscard]] quarantine_id quarantine(kv_lease&& lease);
 
   /// Frees the blocks. @pre `id` is in quarantine.
@@ -88,9 +105,12 @@ private:
   void take(uint32_t count, std::vector<uint32_t>& into);
 
   std::span<uint64_t> generations_;
-  std::vector<uint32_t> free_; // LIFO: the block just freed is the one most likely in cache.
+  std::vector<uint32_t> holders_; // [capacity] Leases per block.
+  std::vector<bool> kept_;        // [capacity]
+  std::vector<uint32_t> free_;    // LIFO: the block just freed is the one most likely in cache.
   std::map<quarantine_id, std::vector<uint32_t>> quarantined_;
-  uint32_t leased_ = 0;
+  uint32_t leased_ = 0; // Blocks with a holder.
+  uint32_t cached_ = 0; // Kept blocks without one.
   uint32_t quarantined_blocks_ = 0;
   quarantine_id next_quarantine_ = 1;
 };

@@ -9,6 +9,7 @@ namespace {
 struct decode_batch_test : ::testing::Test {
   std::vector<uint64_t> generations = std::vector<uint64_t>(64, 0);
   gpu::block_pool pool{generations};
+  gpu::prefix_cache cache{pool, 16};
 
   decode_row row(request_id request, std::vector<token_id> tokens, uint32_t tokens_max) {
     decode_row r;
@@ -32,7 +33,7 @@ struct decode_batch_test : ::testing::Test {
 };
 
 TEST_F(decode_batch_test, feeds_the_last_prompt_token_first_then_the_slots_own) {
-  decode_batch batch{4, 100};
+  decode_batch batch{4, 100, cache};
   batch.add(row(1, {7, 8, 9}, 5));
   auto first = batch.plan(1);
   ASSERT_EQ(first.rows.size(), 1u);
@@ -45,7 +46,7 @@ TEST_F(decode_batch_test, feeds_the_last_prompt_token_first_then_the_slots_own) 
 }
 
 TEST_F(decode_batch_test, one_token_asked_is_one_token_given) {
-  decode_batch batch{4, 100};
+  decode_batch batch{4, 100, cache};
   batch.add(row(1, {7}, 1));
   auto step = batch.plan(1);
   EXPECT_TRUE(batch.plan(2).rows.empty());
@@ -59,7 +60,7 @@ TEST_F(decode_batch_test, one_token_asked_is_one_token_given) {
 }
 
 TEST_F(decode_batch_test, an_end_token_is_not_given_and_the_extra_step_is_discarded) {
-  decode_batch batch{4, 100};
+  decode_batch batch{4, 100, cache};
   batch.add(row(1, {7}, 9));
   auto first = batch.plan(1);
   auto second = batch.plan(2);
@@ -75,7 +76,7 @@ TEST_F(decode_batch_test, an_end_token_is_not_given_and_the_extra_step_is_discar
 }
 
 TEST_F(decode_batch_test, ignore_end_goes_on) {
-  decode_batch batch{4, 100};
+  decode_batch batch{4, 100, cache};
   auto r = row(1, {7}, 2);
   r.sampling.ignore_end = true;
   batch.add(std::move(r));
@@ -86,7 +87,7 @@ TEST_F(decode_batch_test, ignore_end_goes_on) {
 }
 
 TEST_F(decode_batch_test, the_context_ends_a_row) {
-  decode_batch batch{4, 4};
+  decode_batch batch{4, 4, cache};
   batch.add(row(1, {7, 8}, 50));
   auto first = batch.apply(answer(batch.plan(1), 5));
   EXPECT_FALSE(first[0].finished);
@@ -96,7 +97,7 @@ TEST_F(decode_batch_test, the_context_ends_a_row) {
 }
 
 TEST_F(decode_batch_test, a_resumed_row_counts_on_from_what_was_generated) {
-  decode_batch batch{4, 100};
+  decode_batch batch{4, 100, cache};
   auto r = row(1, {7, 8, 40, 41}, 3);
   r.prompt_tokens = 2;
   batch.add(std::move(r));
@@ -107,7 +108,7 @@ TEST_F(decode_batch_test, a_resumed_row_counts_on_from_what_was_generated) {
 }
 
 TEST_F(decode_batch_test, a_dropped_row_keeps_its_slot_until_its_steps_are_done) {
-  decode_batch batch{1, 100};
+  decode_batch batch{1, 100, cache};
   batch.add(row(1, {7}, 9));
   auto step = batch.plan(1);
   batch.drop({{0, 1}, 1, 1});
@@ -118,10 +119,21 @@ TEST_F(decode_batch_test, a_dropped_row_keeps_its_slot_until_its_steps_are_done)
   EXPECT_EQ(pool.counts().free, 64u);
 }
 
+TEST_F(decode_batch_test, a_finished_row_leaves_its_whole_blocks_to_the_cache) {
+  decode_batch batch{1, 100, cache};
+  batch.add(row(1, std::vector<token_id>(14, 7), 3));
+  for (uint64_t n = 1; n <= 3; ++n)
+    (void)batch.apply(answer(batch.plan(n), 5));
+  EXPECT_TRUE(batch.empty());
+  auto sequence = std::vector<token_id>(14, 7);
+  sequence.insert(sequence.end(), {5, 5}); // The third was never fed.
+  EXPECT_EQ(cache.find(sequence, 16).blocks().size(), 1u);
+}
+
 TEST_F(decode_batch_test, no_row_is_lost_whatever_comes) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     rng draw{seed};
-    decode_batch batch{4, 40};
+    decode_batch batch{4, 40, cache};
     std::map<request_id, uint32_t> got;
     std::map<request_id, bool> ended;
     std::vector<gpu::step> out;
@@ -151,6 +163,7 @@ TEST_F(decode_batch_test, no_row_is_lost_whatever_comes) {
     for (const auto& s : out)
       (void)batch.apply(answer(s, 5));
     EXPECT_TRUE(batch.empty()) << "seed " << seed;
+    cache.clear();
     EXPECT_EQ(pool.counts().free, 64u) << "seed " << seed;
   }
 }

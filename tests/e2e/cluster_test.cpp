@@ -40,6 +40,23 @@ TEST_P(over, answers_bit_for_bit_as_one_process_does) {
   EXPECT_EQ(c.stop(), 0);
 }
 
+TEST_P(over, a_prompt_seen_before_is_not_computed_again_and_answers_the_same) {
+  cluster c{{.transport = GetParam()}};
+  std::vector<std::string> again{"--max-tokens", "24", "--", long_prompt};
+  auto longer = std::string{long_prompt} + " But how do you do?";
+  auto first = c.ask(again);
+  EXPECT_EQ(first["usage"]["cached_tokens"], 0);
+  for (const auto& arguments :
+       std::vector<std::vector<std::string>>{again, {"--max-tokens", "24", "--", longer}}) {
+    auto hit = c.ask(arguments);
+    EXPECT_EQ(fingerprint(hit), fingerprint(oracle("builtin", arguments))) << hit;
+    EXPECT_GT(hit["usage"]["cached_tokens"].get<int>(), 32);
+    EXPECT_LT(hit["timings"]["transfer_bytes"], first["timings"]["transfer_bytes"]);
+    EXPECT_EQ(hit["usage"]["computed_tokens"].get<int>() + hit["usage"]["cached_tokens"].get<int>(),
+              hit["usage"]["prompt_tokens"].get<int>());
+  }
+}
+
 TEST_P(over, says_how_the_kv_moved_and_who_served) {
   cluster c{{.transport = GetParam()}};
   auto a = c.ask({"--max-tokens", "4", "--", long_prompt});

@@ -41,6 +41,7 @@ struct cluster_sim::compute {
   std::span<std::byte> pool_bytes;
   std::span<std::byte> scratch;
   std::unique_ptr<gpu::block_pool> pool;
+  std::unique_ptr<gpu::prefix_cache> cache;
   std::unique_ptr<gpu::oracle_device> device;
   std::unique_ptr<fabric::local_transport> transport;
   std::vector<std::byte> served; // The descriptor of this memory.
@@ -55,6 +56,7 @@ struct cluster_sim::compute {
     pool_bytes = all.subspan(table.pool_offset(), layout.pool_bytes());
     scratch = all.subspan(bytes, scratch_bytes);
     pool = std::make_unique<gpu::block_pool>(table.entries(all));
+    cache = std::make_unique<gpu::prefix_cache>(*pool, oracle.block_tokens);
     device = std::make_unique<gpu::oracle_device>(oracle, limits, blocks, pool_bytes);
     transport = std::make_unique<fabric::local_transport>(on);
     served = *transport->serve(all.first(bytes));
@@ -116,6 +118,7 @@ actors::node_parts cluster_sim::parts_of(node_index n, const schema::node_ref& m
       = actors::prefill_part{c->device.get(),
                              {},
                              c->pool.get(),
+                             c->cache.get(),
                              {options_.rows_max, options_.step_tokens_max, 64, block_tokens},
                              {},
                              {}};
@@ -124,6 +127,7 @@ actors::node_parts cluster_sim::parts_of(node_index n, const schema::node_ref& m
     actors::decode_part d;
     d.device = c->device.get();
     d.pool = c->pool.get();
+    d.cache = c->cache.get();
     d.limits = {options_.rows_max, 64, context_max, block_tokens};
     d.mover.device = c->device.get();
     d.mover.scratch = c->scratch;

@@ -70,6 +70,11 @@ std::vector<std::shared_ptr<client_view>> run(cluster_sim& sim, fault what) {
     std::vector<token_id> prompt(1 + draw.below(100));
     for (auto& id : prompt)
       id = static_cast<token_id>(3 + draw.below(490));
+    if (!clients.empty() && draw.below(2) == 0) { // Begins like an earlier one.
+      const auto& like = clients[draw.below(clients.size())]->asked.prompt_ids;
+      std::copy_n(like.begin(), std::min(like.size(), prompt.size()) * (1 + draw.below(2)) / 2,
+                  prompt.begin());
+    }
     clients.push_back(
       sim.ask(std::move(prompt), static_cast<uint32_t>(1 + draw.below(40)), budget_us));
     sim.run_for(draw.below(100'000));
@@ -104,8 +109,8 @@ void expect_rules(const cluster_sim& sim, const std::vector<std::shared_ptr<clie
   EXPECT_TRUE(sim.blocks_added_up()) << "rule 2";
   for (auto n : {prefill_node, decode_node}) {
     auto c = sim.blocks(n);
-    EXPECT_EQ(c.free, c.capacity) << "rule 2, node " << n << ": leased " << c.leased
-                                  << " quarantined " << c.quarantined;
+    EXPECT_EQ(c.free + c.cached, c.capacity)
+      << "rule 2, node " << n << ": leased " << c.leased << " quarantined " << c.quarantined;
   }
 }
 
@@ -126,13 +131,14 @@ std::vector<uint64_t> seeds() {
 
 /// What became of requests, so that a scenario that tests nothing shows.
 struct tally {
-  uint32_t asked = 0, complete = 0, resumed = 0, cancelled = 0;
+  uint32_t asked = 0, complete = 0, resumed = 0, cancelled = 0, hit = 0;
 
   void add(const std::vector<std::shared_ptr<client_view>>& all) {
     for (const auto& c : all) {
       ++asked;
       complete += c->outcome->code == errc::ok ? 1 : 0;
       resumed += c->outcome->code == errc::ok && c->outcome->placement.attempts > 1 ? 1 : 0;
+      hit += c->outcome->usage.cached_tokens > 0 ? 1 : 0;
       cancelled += c->outcome->reason == finish_reason::cancelled ? 1 : 0;
     }
   }
@@ -149,8 +155,9 @@ TEST_P(sim_scenarios, keep_the_rules) {
       return;
     sum.add(clients);
   }
-  std::printf("%s: %u requests, %u complete, %u of them after a retry, %u cancelled\n",
-              GetParam().name, sum.asked, sum.complete, sum.resumed, sum.cancelled);
+  std::printf(
+    "%s: %u requests, %u complete, %u of them after a retry, %u cancelled, %u hit a cache\n",
+    GetParam().name, sum.asked, sum.complete, sum.resumed, sum.cancelled, sum.hit);
 }
 
 INSTANTIATE_TEST_SUITE_P(faults, sim_scenarios,
