@@ -100,7 +100,10 @@ def check_functions(path, lines):
     while at < len(lines):
         line = lines[at]
         if OPENS_FUNCTION.match(line) and not OPENS_SCOPE.match(line):
-            closing = " " * (len(line) - len(line.lstrip())) + "}"
+            indent = len(line) - len(line.lstrip())
+            if line.lstrip().startswith(": "):  # Initialisers stand two further in than the body's end.
+                indent -= 2
+            closing = " " * indent + "}"
             end = at + 1
             is_end = re.compile(re.escape(closing) + r"(;|\s*//.*)?$").match
             while end < len(lines) and not is_end(lines[end]):
