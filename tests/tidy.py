@@ -101,7 +101,7 @@ def check_functions(path, lines):
         line = lines[at]
         if OPENS_FUNCTION.match(line) and not OPENS_SCOPE.match(line):
             indent = len(line) - len(line.lstrip())
-            if line.lstrip().startswith(": "):  # Initialisers stand two further in than the body's end.
+            if line.lstrip().startswith(": "):  # Initialisers stand two further in than the end.
                 indent -= 2
             closing = " " * indent + "}"
             end = at + 1
