@@ -135,7 +135,8 @@ void decode_state::finished(const gpu::step_output& output) {
     how->post.send(gateway, schema::role::gateway, {gateway, 0, 0}, 0, rows);
   auto discarded = batch->discarded_count();
   how->probe.stepped(static_cast<uint32_t>(output.sampled.size()), output.compute_us,
-                     output.idle_us);
+                     had_rows ? output.idle_us : 0);
+  had_rows = batch->running_count() > 0;
   how->probe.discarded(static_cast<uint32_t>(discarded - discarded_reported));
   discarded_reported = discarded;
   pump();

@@ -46,6 +46,7 @@ struct decode_state {
   uint64_t next_step = 1;
   uint32_t steps_out = 0;
   uint64_t discarded_reported = 0;
+  bool had_rows = false; ///< After the last step: the device's idle time since counts.
   /// Published before the booking had its blocks.
   std::map<work_key, std::vector<schema::published>> early;
 
