@@ -70,14 +70,6 @@ caf::behavior gateway(caf::stateful_actor<gateway_state>* self, const session_wo
     [self](const schema::message& m) { self->state.route(m); },
     [self](new_request& r) {
       auto& s = self->state;
-      if (s.draining) {
-        generate_outcome o;
-        o.reason = finish_reason::refused;
-        o.code = errc::draining;
-        o.detail = "this gateway is shutting down";
-        r.sink->done(o);
-        return;
-      }
       auto id = r.request;
       auto sink = r.sink;
       auto actor = self->spawn<caf::monitored>(session, s.world, caf::actor{self}, std::move(r));
@@ -88,11 +80,6 @@ caf::behavior gateway(caf::stateful_actor<gateway_state>* self, const session_wo
       auto at = self->state.open.find(gone.request);
       if (at != self->state.open.end())
         self->send(at->second.session, gone);
-    },
-    [self](drain_atom) {
-      self->state.draining = true;
-      for (const auto& [id, request] : self->state.open)
-        self->send(request.session, client_gone{id});
     },
   };
 }

@@ -25,7 +25,6 @@ struct gateway_state {
   };
   const session_world* world = nullptr;
   std::map<request_id, open_request> open;
-  bool draining = false;
 
   void route(const schema::message& m);
   void spread(const schema::envelope& e);

@@ -29,6 +29,13 @@ ops::transfer_result result_of(errc code) {
 } // namespace
 
 result<void> kv_mover_state::open(source& s) {
+  auto opened = try_open(s);
+  if (!opened)
+    log::warn("kv_source_not_opened", {{"node", s.what.node.node}, {"why", opened.err().text()}});
+  return opened;
+}
+
+result<void> kv_mover_state::try_open(source& s) {
   auto set = fabric::parse_descriptor_set(s.what.descriptors);
   if (!set)
     return set.err();
@@ -72,7 +79,6 @@ void kv_mover_state::expect(const kv_expect& m) {
   auto& s = at->second;
   if (!s.region)
     if (auto opened = open(s); !opened) {
-      log::warn("kv_source_not_opened", {{"node", m.source.node}, {"why", opened.err().text()}});
       fail(opened.err());
       return;
     }
@@ -119,9 +125,7 @@ void kv_mover_state::post(source& s, kv_flow& flow) {
       for (size_t rest = i; rest < reads.size(); ++rest)
         (void)flow.moving.completed(reads[rest].cookie, posted.err().code);
       close_region(s);
-      if (auto opened = open(s); !opened)
-        log::warn("kv_source_not_opened",
-                  {{"node", s.what.node.node}, {"why", opened.err().text()}});
+      (void)open(s);
       break;
     }
   }
@@ -141,8 +145,7 @@ void kv_mover_state::reads_done(const kv_reads_done& m) {
   }
   if (broken) {
     close_region(s);
-    if (auto opened = open(s); !opened)
-      log::warn("kv_source_not_opened", {{"node", m.node.node}, {"why", opened.err().text()}});
+    (void)open(s);
   }
   settle_all(m.node);
 }
@@ -225,8 +228,7 @@ void kv_mover_state::sweep() {
   }
   for (auto& [node, s] : sources)
     if (!s.region && !flows->of(node).empty()) {
-      if (auto opened = open(s); !opened)
-        log::warn("kv_source_not_opened", {{"node", node.node}, {"why", opened.err().text()}});
+      (void)open(s);
       settle_all(node);
     }
 }

@@ -55,7 +55,9 @@ struct kv_mover_state {
   std::map<schema::node_ref, source> sources;
   uint64_t next_opening = 1;
 
+  /// Opens a source's memory, or logs why it cannot be; its transfers then fail or try again.
   [[nodiscard]] result<void> open(source& s);
+  [[nodiscard]] result<void> try_open(source& s);
   void close_region(source& s);
   void expect(const kv_expect& m);
   void published(const kv_published& m);

@@ -67,17 +67,22 @@ void node::report_capacity(const gpu::block_pool& pool) {
   load_.blocks_free = pool.capacity();
 }
 
+std::function<caf::actor(const caf::actor& owner)> node::device_spawner(gpu::device* device,
+                                                                        std::function<void()> pin) {
+  return [&system = system_, device, pin = std::move(pin),
+          alone = parts_.detached](const caf::actor& owner) {
+    return alone ? system.spawn<caf::detached>(device_actor, device, owner, pin)
+                 : system.spawn(device_actor, device, owner, pin);
+  };
+}
+
 void node::start_prefill() {
   auto& p = *parts_.prefill;
   report_capacity(*p.pool);
   auto& system = system_;
   mail post{parts_.self, router_};
   prefill_setup how{post, p.limits, p.pool, p.cache, parts_.time, &load_, p.probe, p.kv, {}, {}};
-  how.spawn_device = [&system, device = p.device, pin = p.pin_device,
-                      alone = parts_.detached](const caf::actor& owner) {
-    return alone ? system.spawn<caf::detached>(device_actor, device, owner, pin)
-                 : system.spawn(device_actor, device, owner, pin);
-  };
+  how.spawn_device = device_spawner(p.device, p.pin_device);
   how.spawn_publisher
     = [&system, post, device = p.device] { return system.spawn(kv_publisher, post, device); };
   auto role = system_.spawn(actors::prefill, std::move(how));
@@ -91,11 +96,7 @@ void node::start_decode() {
   auto& system = system_;
   mail post{parts_.self, router_};
   decode_setup how{post, p.limits, p.pool, p.cache, parts_.time, &load_, p.probe, p.kv, {}, {}};
-  how.spawn_device = [&system, device = p.device, pin = p.pin_device,
-                      alone = parts_.detached](const caf::actor& owner) {
-    return alone ? system.spawn<caf::detached>(device_actor, device, owner, pin)
-                 : system.spawn(device_actor, device, owner, pin);
-  };
+  how.spawn_device = device_spawner(p.device, p.pin_device);
   how.spawn_mover
     = [&system, setup = p.mover, alone = parts_.detached](const caf::actor& owner) mutable {
         setup.owner = owner;

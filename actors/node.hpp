@@ -98,6 +98,8 @@ private:
   void start_prefill();
   void start_decode();
   void report_capacity(const gpu::block_pool& pool);
+  std::function<caf::actor(const caf::actor& owner)> device_spawner(gpu::device* device,
+                                                                    std::function<void()> pin);
   void keep(const caf::actor& a) { all_.push_back(a); }
 
   caf::actor_system& system_;

@@ -90,7 +90,6 @@ struct client_gone {
 
 CAF_BEGIN_TYPE_ID_BLOCK(penstock, caf::first_custom_type_id)
   CAF_ADD_ATOM(penstock, penstock::actors, tick_atom, "tick")
-  CAF_ADD_ATOM(penstock, penstock::actors, drain_atom, "drain")
   CAF_ADD_ATOM(penstock, penstock::actors, wake_atom, "wake")
 CAF_END_TYPE_ID_BLOCK(penstock)
 
