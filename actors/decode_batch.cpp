@@ -21,8 +21,9 @@ void decode_batch::add(decode_row row) {
   PS_CHECK(generated_before < row.sampling.tokens_max);
   auto allowed = std::min(row.sampling.tokens_max - generated_before, context_max_ - fed);
   auto key = row.key;
+  auto ends = ends_of(row.sampling, row.end_ids);
   auto [at, fresh] = rows_.try_emplace(
-    key, running{std::move(row), {}, free_slots_.back(), 0, 0, allowed, 0, false});
+    key, running{std::move(row), std::move(ends), {}, free_slots_.back(), 0, 0, allowed, 0, false});
   PS_CHECK(fresh);
   free_slots_.pop_back();
 }
@@ -42,26 +43,36 @@ void decode_batch::remove_if_quiet(std::map<work_key, running>::iterator row) {
   rows_.erase(row);
 }
 
+gpu::row_run decode_batch::run_of(const running& row) const {
+  const auto& what = row.what;
+  auto known = static_cast<uint32_t>(what.tokens.size());
+  gpu::row_run run;
+  run.slot = row.slot;
+  run.position = known - 1 + row.issued;
+  auto blocks = what.lease.blocks();
+  run.blocks.assign(blocks.begin(), blocks.end());
+  run.sample = true;
+  run.rules = gpu::rules_of(what.sampling);
+  if (row.issued == 0) {
+    run.tokens = {what.tokens.back()};
+    if (run.rules.repetition_penalty != 1.0F)
+      run.seen = what.tokens;
+  }
+  if (known - what.prompt_tokens + row.issued < what.sampling.tokens_min)
+    run.barred = row.ends;
+  return run;
+}
+
 gpu::step decode_batch::plan(uint64_t number) {
   gpu::step next{number, {}};
   std::vector<work_key> named;
   for (auto& [key, row] : rows_) {
     if (row.over || row.issued == row.allowed)
       continue;
-    gpu::row_run run;
-    run.slot = row.slot;
-    run.position = static_cast<uint32_t>(row.what.tokens.size()) - 1 + row.issued;
-    if (row.issued == 0)
-      run.tokens = {row.what.tokens.back()};
-    auto blocks = row.what.lease.blocks();
-    run.blocks.assign(blocks.begin(), blocks.end());
-    run.sample = true;
-    run.temperature = row.what.sampling.temperature;
-    run.seed = row.what.sampling.seed;
+    next.rows.push_back(run_of(row));
     ++row.issued;
     ++row.steps_out;
     named.push_back(key);
-    next.rows.push_back(std::move(run));
   }
   if (!named.empty())
     steps_out_.push_back(std::move(named));
@@ -81,9 +92,7 @@ decode_batch::progress decode_batch::take(running& row, const generated_token& t
   auto before = static_cast<uint32_t>(what.tokens.size()) - what.prompt_tokens;
   progress p{what.key, before + row.received, {}, false, finish_reason::stop};
   ++row.received;
-  bool is_end
-    = !what.sampling.ignore_end
-      && std::find(what.end_ids.begin(), what.end_ids.end(), token.id) != what.end_ids.end();
+  bool is_end = std::find(row.ends.begin(), row.ends.end(), token.id) != row.ends.end();
   if (!is_end) {
     p.generated.push_back(token);
     row.generated.push_back(token.id);

@@ -24,8 +24,8 @@ struct decode_row {
   std::vector<token_id> tokens; ///< Prompt, then tokens of earlier attempts; not empty.
   uint32_t prompt_tokens = 0;
   sampling_params sampling;
-  std::vector<token_id> end_ids;
-  gpu::kv_lease lease; ///< Covers every position the row may reach.
+  std::vector<token_id> end_ids; ///< The model's; the sampling's come on top.
+  gpu::kv_lease lease;           ///< Covers every position the row may reach.
   time_us deadline = 0;
 };
 
@@ -76,6 +76,7 @@ public:
 private:
   struct running {
     decode_row what;
+    std::vector<token_id> ends;      // Tokens that end it.
     std::vector<token_id> generated; // In this attempt.
     uint32_t slot = 0;
     uint32_t issued = 0;    // Tokens asked of the device in this attempt.
@@ -85,6 +86,7 @@ private:
     bool over = false;      // Ended or dropped; waits for steps_out == 0.
   };
 
+  [[nodiscard]] gpu::row_run run_of(const running& row) const;
   void remove_if_quiet(std::map<work_key, running>::iterator row);
   void remember(const running& row);
   progress take(running& row, const generated_token& token);

@@ -260,6 +260,14 @@ void request_story::cancel(time_us now) {
     finish(finish_reason::cancelled, errc::cancelled, "the client gave up", now);
 }
 
+void request_story::stop(uint32_t token_count, time_us now) {
+  if (!ended())
+    finish(finish_reason::stop, errc::ok, "", now);
+  if (outcome_->code == errc::ok)
+    outcome_->reason = finish_reason::stop; // Not length: the text ended before.
+  outcome_->usage.completion_tokens = token_count;
+}
+
 uint64_t request_story::patience_us() const noexcept {
   return setup_.budget_us / 3;
 }

@@ -47,6 +47,9 @@ public:
   /// New tokens, as decode's message to the gateway carries them.
   void receive(const schema::node_ref& from, const schema::tokens::row& row, time_us now);
   void cancel(time_us now);
+  /// A stop string was complete: ends the request, or corrects the ending just reached.
+  /// @param token_count Tokens before it: the answer's.
+  void stop(uint32_t token_count, time_us now);
   /// Refuses before anything has started, e.g. for an unknown model.
   void refuse(errc code, std::string detail, time_us now);
   /// Call at wake_at() or later.

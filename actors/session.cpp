@@ -14,6 +14,17 @@ struct opened {
   std::optional<error> wrong;
 };
 
+/// @returns What is wrong if one of the ids is none of the vocabulary's.
+std::optional<error> beyond(const model::tokenizer& tokens, const std::vector<token_id>& ids,
+                            const char* what) {
+  for (auto id : ids)
+    if (id >= tokens.id_limit())
+      return error{errc::invalid_argument, what + std::to_string(id)
+                                             + " is not below the vocabulary's "
+                                             + std::to_string(tokens.id_limit())};
+  return std::nullopt;
+}
+
 opened examine(new_request& r, const session_world& world) {
   opened o;
   auto& s = o.setup;
@@ -37,13 +48,15 @@ opened examine(new_request& r, const session_world& world) {
                                               + std::to_string(world.tokens_max)};
   if (o.wrong)
     return o;
+  if (auto stops = hold_back::check(r.what.stop_strings); !stops)
+    o.wrong = stops.err();
+  else
+    o.wrong = beyond(*world.tokens, s.sampling.stop_ids, "stop id ");
+  if (o.wrong)
+    return o;
   if (!r.what.prompt_ids.empty()) {
     s.prompt = std::move(r.what.prompt_ids);
-    for (auto id : s.prompt)
-      if (id >= world.tokens->id_limit())
-        o.wrong = error{errc::invalid_argument, "prompt id " + std::to_string(id)
-                                                  + " is not below the vocabulary's "
-                                                  + std::to_string(world.tokens->id_limit())};
+    o.wrong = beyond(*world.tokens, s.prompt, "prompt id ");
     if (!o.wrong)
       s.prompt_text = world.tokens->decode(s.prompt, {false});
     return o;
@@ -65,6 +78,7 @@ void session_state::open(new_request r, time_us now) {
   sink = r.sink;
   auto o = examine(r, *world);
   text.emplace(*world->tokens);
+  held.emplace(std::move(r.what.stop_strings));
   text->skip(o.setup.prompt); // What follows is its continuation.
   story.emplace(std::move(o.setup));
   world->probe.accepted();
@@ -74,25 +88,31 @@ void session_state::open(new_request r, time_us now) {
     story->begin(now);
 }
 
-bool session_state::settle(request_id request, time_us now) {
-  for (auto& out : story->take_outgoing())
-    world->post.send(out.to, out.to_role, {world->post.self(), request, out.attempt},
-                     left_us(story->deadline(), now), out.what);
+void session_state::take_text(time_us now) {
   auto fresh = story->take_tokens();
-  std::string piece;
-  for (const auto& t : fresh)
-    piece += text->push(t.id);
+  for (const auto& t : fresh) {
+    auto piece = text->push(t.id);
+    held->push(t, piece, text->is_mid_character());
+  }
   if (!fresh.empty()) {
     if (last_token_at > 0)
       world->probe.token_gap(now - last_token_at);
     last_token_at = now;
   }
-  bool over = story->ended();
-  if (over)
-    piece += text->flush();
-  if (!fresh.empty() || !piece.empty())
-    sink->push(fresh, piece);
-  if (!over)
+  if (story->ended())
+    held->finish(text->flush());
+  if (held->stopped())
+    story->stop(held->token_count(), now);
+}
+
+bool session_state::settle(request_id request, time_us now) {
+  take_text(now);
+  for (auto& out : story->take_outgoing())
+    world->post.send(out.to, out.to_role, {world->post.self(), request, out.attempt},
+                     left_us(story->deadline(), now), out.what);
+  if (auto ready = held->take(); !ready.empty())
+    sink->push(ready.tokens, ready.text);
+  if (!story->ended())
     return false;
   auto outcome = story->outcome();
   const auto& names = world->node_names;

@@ -4,6 +4,7 @@
 // for a slow client, because the sink only queues.
 #pragma once
 
+#include "actors/hold_back.hpp"
 #include "actors/mail.hpp"
 #include "actors/request_story.hpp"
 #include "model/detokenizer.hpp"
@@ -48,10 +49,13 @@ struct session_state {
   std::shared_ptr<schema::token_sink> sink; // Shared with the edge.
   std::optional<request_story> story;
   std::optional<model::detokenizer> text;
+  std::optional<hold_back> held; // What is not the client's yet.
   time_us last_token_at = 0;
   time_us wake_armed_at = 0;
 
   void open(new_request r, time_us now);
+  /// New tokens to text; ends the story at a stop string.
+  void take_text(time_us now);
   /// Sends what the story wants sent, hands tokens on; true if the request has ended.
   bool settle(request_id request, time_us now);
 };

@@ -1,5 +1,6 @@
 #include "apps/local_run.hpp"
 
+#include "actors/hold_back.hpp"
 #include "base/clock.hpp"
 #include "gpu/host_device.hpp"
 #include "model/detokenizer.hpp"
@@ -22,10 +23,17 @@ result<std::vector<token_id>> prompt_ids(const model::loaded_model& model,
   checked.budget_us = 1;
   if (auto form = schema::check_request(checked); !form)
     return form.err();
+  if (auto stops = actors::hold_back::check(request.stop_strings); !stops)
+    return stops.err();
   auto ids = request.prompt_ids;
   for (auto id : ids)
     if (id >= model.config.vocab)
       return error{errc::invalid_argument, "prompt id " + std::to_string(id)
+                                             + " is not below the vocabulary's "
+                                             + std::to_string(model.config.vocab)};
+  for (auto id : request.sampling.stop_ids)
+    if (id >= model.config.vocab)
+      return error{errc::invalid_argument, "stop id " + std::to_string(id)
                                              + " is not below the vocabulary's "
                                              + std::to_string(model.config.vocab)};
   if (ids.empty() && !request.prompt.empty()) {
@@ -55,18 +63,13 @@ public:
               time_) {}
 
   /// Feeds `tokens` at the current position; none: the slot's last sampled one.
-  result<generated_token> step(std::vector<token_id> tokens, const sampling_params* sampling) {
-    gpu::row_run row;
+  /// @param row What to sample, if anything; its place is filled in.
+  result<generated_token> step(std::vector<token_id> tokens, gpu::row_run row) {
     row.position = position_;
     row.tokens = std::move(tokens);
     position_ += row.count();
     row.blocks.resize(layout_.blocks_for(position_));
     std::iota(row.blocks.begin(), row.blocks.end(), 0U);
-    if (sampling != nullptr) {
-      row.sample = true;
-      row.temperature = sampling->temperature;
-      row.seed = sampling->seed;
-    }
     gpu::step work;
     work.number = ++steps_;
     work.rows.push_back(std::move(row));
@@ -82,7 +85,7 @@ public:
       auto end = std::min(at + chunk, prompt.size() - 1);
       auto done = step(
         {prompt.begin() + static_cast<ptrdiff_t>(at), prompt.begin() + static_cast<ptrdiff_t>(end)},
-        nullptr);
+        {});
       if (!done)
         return done.err();
       at = end;
@@ -101,43 +104,60 @@ private:
   uint64_t steps_ = 0;
 };
 
-bool ends(const model::loaded_model& model, const sampling_params& sampling, token_id id) {
-  const auto& eos = model.config.eos;
-  return !sampling.ignore_end && std::find(eos.begin(), eos.end(), id) != eos.end();
+/// What the next step samples. @param count Tokens sampled so far.
+gpu::row_run sampled_run(const sampling_params& sampling, const std::vector<token_id>& prompt,
+                         const std::vector<token_id>& ends, uint32_t count) {
+  gpu::row_run out;
+  out.sample = true;
+  out.rules = gpu::rules_of(sampling);
+  if (count < sampling.tokens_min)
+    out.barred = ends;
+  if (count == 0 && out.rules.repetition_penalty != 1.0F)
+    out.seen = prompt;
+  return out;
 }
 
-/// Decodes until an end id or `tokens_max`, filling in the answer.
+/// Decodes until an end id, a stop string or `tokens_max`, filling in the answer.
 void decode(local_runner& runner, const model::loaded_model& model,
-            const std::vector<token_id>& prompt, const sampling_params& sampling,
+            const std::vector<token_id>& prompt, const generate_request& request,
             uint32_t tokens_max, time_us began, answer& out,
             const std::function<void(std::string_view)>& on_text) {
   model::detokenizer text{model.tokenizer};
   text.skip(prompt);
-  auto say = [&](const std::string& piece) {
-    out.text += piece;
-    if (on_text && !piece.empty())
-      on_text(piece);
+  actors::hold_back held{request.stop_strings};
+  auto hand_on = [&] {
+    auto ready = held.take();
+    out.tokens.insert(out.tokens.end(), ready.tokens.begin(), ready.tokens.end());
+    out.arrivals_us.insert(out.arrivals_us.end(), ready.tokens.size(), runner.now() - began);
+    out.text += ready.text;
+    if (on_text && !ready.text.empty())
+      on_text(ready.text);
   };
+  auto ends = ends_of(request.sampling, model.config.eos);
   std::vector<token_id> feed{prompt.back()};
-  out.outcome.reason = finish_reason::length;
-  while (out.tokens.size() < tokens_max) {
-    auto token = runner.step(std::move(feed), &sampling);
+  auto& o = out.outcome;
+  o.reason = finish_reason::length;
+  for (uint32_t count = 0; count < tokens_max && !held.stopped(); ++count) {
+    auto token = runner.step(std::move(feed), sampled_run(request.sampling, prompt, ends, count));
     feed.clear();
     if (!token) {
-      out.outcome.reason = finish_reason::failed;
-      out.outcome.code = token.err().code;
-      out.outcome.detail = token.err().detail;
+      o.reason = finish_reason::failed;
+      o.code = token.err().code;
+      o.detail = token.err().detail;
       break;
     }
-    if (ends(model, sampling, token->id)) {
-      out.outcome.reason = finish_reason::stop;
+    if (std::find(ends.begin(), ends.end(), token->id) != ends.end()) {
+      o.reason = finish_reason::stop;
       break;
     }
-    out.tokens.push_back(*token);
-    out.arrivals_us.push_back(runner.now() - began);
-    say(text.push(token->id));
+    auto piece = text.push(token->id);
+    held.push(*token, piece, text.is_mid_character());
+    hand_on();
   }
-  say(text.flush());
+  held.finish(text.flush());
+  hand_on();
+  if (held.stopped() && o.code == errc::ok)
+    o.reason = finish_reason::stop;
 }
 
 } // namespace
@@ -174,7 +194,7 @@ answer run_local(const model::loaded_model& model, const generate_request& reque
   o = {};
   o.timings.prefill_us = runner.now() - began;
   if (filled) {
-    decode(runner, model, *prompt, request.sampling, tokens_max, began, out, on_text);
+    decode(runner, model, *prompt, request, tokens_max, began, out, on_text);
   } else {
     o.code = filled.err().code;
     o.detail = filled.err().detail;

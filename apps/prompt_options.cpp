@@ -20,7 +20,25 @@ void prompt_options::describe(CLI::App& command) {
   command.add_option("--temperature", sampling.temperature, "0 is greedy, up to 10")
     ->capture_default_str();
   command.add_option("--seed", sampling.seed, "Same seed, same answer")->capture_default_str();
-  command.add_flag("--ignore-end", sampling.ignore_end, "Go on after an end-of-sequence token");
+  command.add_option("--top-k", sampling.top_k, "Draw from that many likeliest tokens; 0: all")
+    ->capture_default_str();
+  command.add_option("--top-p", sampling.top_p, "Draw from the likeliest with that share of all")
+    ->capture_default_str();
+  command.add_option("--min-p", sampling.min_p, "Draw from those with that share of the likeliest")
+    ->capture_default_str();
+  command
+    .add_option("--repetition-penalty", sampling.repetition_penalty,
+                "Above 1: less of what prompt and answer have already, up to 10")
+    ->capture_default_str();
+  command.add_option("--min-tokens", sampling.tokens_min, "Draw no end before that many tokens")
+    ->capture_default_str();
+  command
+    .add_option("--stop-id", sampling.stop_ids, "A token that ends the answer; may be repeated")
+    ->allow_extra_args(false);
+  command.add_option("--stop", stop_strings, "A text the answer ends before; may be repeated")
+    ->allow_extra_args(false);
+  command.add_flag("--ignore-end", sampling.ignore_end,
+                   "Go on after the model's end-of-sequence tokens");
   command.add_flag("--raw", raw, "Add no special tokens to the prompt");
   command.add_flag("--json", json, "Print one JSON object instead of the text");
 }
@@ -33,6 +51,7 @@ result<generate_request> prompt_options::request(std::istream& in) const {
                         : "no prompt; give one after --, - to read stdin, or --prompt-ids"};
   generate_request out;
   out.sampling = sampling;
+  out.stop_strings = stop_strings;
   out.raw = raw;
   if (by_ids) {
     auto ids = parse_token_ids(prompt_ids);

@@ -6,6 +6,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -20,6 +21,7 @@ struct prompt_options {
   std::string prompt;
   std::string prompt_ids;
   sampling_params sampling;
+  std::vector<std::string> stop_strings;
   bool raw = false;
   bool json = false;
   CLI::Option* prompt_option = nullptr; ///< Set by describe(); tells "" from nothing.

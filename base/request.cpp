@@ -2,6 +2,14 @@
 
 namespace penstock {
 
+std::vector<token_id> ends_of(const sampling_params& sampling,
+                              const std::vector<token_id>& model_ends) {
+  auto out = sampling.stop_ids;
+  if (!sampling.ignore_end)
+    out.insert(out.end(), model_ends.begin(), model_ends.end());
+  return out;
+}
+
 std::string_view name_of(finish_reason reason) noexcept {
   switch (reason) {
   case finish_reason::stop:

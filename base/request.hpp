@@ -20,8 +20,19 @@ struct sampling_params {
   float temperature = 0.0F;  ///< 0 is greedy; else in (0, 10].
   uint64_t seed = 0;         ///< Key of the counter-based random numbers.
   uint32_t tokens_max = 128; ///< Generated tokens at most, in [1, context].
-  bool ignore_end = false;   ///< Go on after an end-of-sequence token.
+  bool ignore_end = false;   ///< Go on after the model's end-of-sequence tokens.
+  uint32_t top_k = 0;        ///< Draw from that many of the likeliest tokens; 0: from all.
+  float top_p = 1.0F;        ///< Draw from the likeliest that together have this share, in (0, 1].
+  float min_p = 0.0F; ///< Draw from those with this share of the likeliest's probability, [0, 1].
+  float repetition_penalty = 1.0F;     ///< On tokens of prompt and answer, in (0, 10]; 1: none.
+  uint32_t tokens_min = 0;             ///< Before that many, no end is drawn; <= tokens_max.
+  std::vector<token_id> stop_ids = {}; ///< Tokens that end the answer, whatever ignore_end says.
 };
+
+/// @param model_ends The model's end-of-sequence tokens.
+/// @returns The tokens that end an answer. They are not in it.
+[[nodiscard]] std::vector<token_id> ends_of(const sampling_params& sampling,
+                                            const std::vector<token_id>& model_ends);
 
 /// What a client asks for, after the edge has checked its form.
 struct generate_request {
@@ -30,12 +41,14 @@ struct generate_request {
   std::vector<token_id> prompt_ids; ///< Taken as they are if not empty.
   bool raw = false;                 ///< Add no special tokens to `prompt`.
   sampling_params sampling;
+  /// The answer ends before the first of them; UTF-8. Tokens with a part in it are not given.
+  std::vector<std::string> stop_strings;
   uint64_t budget_us = 0; ///< Time from acceptance to the last token; > 0.
 };
 
 /// Why a request ended. Numbers are wire format.
 enum class finish_reason : uint8_t {
-  stop = 0,      ///< The model ended it.
+  stop = 0,      ///< An end token or a stop string.
   length = 1,    ///< tokens_max or the context was reached.
   cancelled = 2, ///< The client gave up.
   deadline = 3,  ///< The budget ran out.
@@ -49,7 +62,7 @@ enum class finish_reason : uint8_t {
 /// Tokens by origin: computed + cached = prompt, always.
 struct usage {
   uint32_t prompt_tokens = 0;
-  uint32_t completion_tokens = 0; ///< End-of-sequence token not counted.
+  uint32_t completion_tokens = 0; ///< Those given: no end token, no stop string's.
   uint32_t cached_tokens = 0;     ///< Prompt tokens whose KV was found, not computed.
   uint32_t computed_tokens = 0;
   uint32_t transferred_tokens = 0; ///< Beside: prompt tokens whose KV was moved between nodes.

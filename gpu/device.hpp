@@ -7,8 +7,8 @@
 // CUDA one, for which submit() returns at once and `done` comes from a thread of its own.
 #pragma once
 
-#include "base/request.hpp"
 #include "base/result.hpp"
+#include "gpu/draw_rules.hpp"
 #include "gpu/kv_layout.hpp"
 
 #include <cstddef>
@@ -28,8 +28,11 @@ struct row_run {
   /// Block table for positions [0, position + tokens fed); the step writes KV into its tail.
   std::vector<uint32_t> blocks;
   bool sample = false; ///< Sample after the last token fed, into the slot and the output.
-  float temperature = 0.0F;
-  uint64_t seed = 0; ///< Random numbers are a function of it and of the sampled position.
+  draw_rules rules;    ///< How to sample.
+  /// With a repetition penalty: all tokens of the row so far, those fed included. Given in its
+  /// first sampling step and kept with the slot, which adds what it samples. Else empty.
+  std::vector<token_id> seen;
+  std::vector<token_id> barred; ///< Ids not to sample in this step.
 
   /// @returns Tokens fed, >= 1.
   [[nodiscard]] uint32_t count() const noexcept {

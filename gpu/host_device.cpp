@@ -3,7 +3,6 @@
 #include "base/check.hpp"
 #include "base/digest.hpp"
 #include "base/rng.hpp"
-#include "gpu/sampler.hpp"
 
 #include <algorithm>
 
@@ -61,7 +60,7 @@ host_memory memory_of(const model::model_config& config, const model::weights& s
   out.weights = host_weights::bytes_for(config, source);
   out.kv = layout_of(config, options).pool_bytes();
   out.activations = forward_pass::bytes_for(config, forward_limits_of(options), options.threads)
-                    + size_t{options.threads} * config.vocab * sizeof(float);
+                    + options.threads * sampling_scratch::bytes_for(config.vocab);
   return out;
 }
 
@@ -73,8 +72,8 @@ host_device::host_device(const model::model_config& config, const model::weights
     layout_(layout_of(config, options)), pool_(pool), weights_(config_, source),
     team_(options.threads, options.cores),
     pass_(config_, weights_, kernels_, team_, layout_, pool_, forward_limits_of(options)),
-    last_token_(options.row_slots, no_token),
-    sample_scratch_(size_t{options.threads} * config.vocab), idle_since_(time.now()) {
+    last_token_(options.row_slots, no_token), seen_(options.row_slots),
+    sample_scratch_(options.threads, sampling_scratch{config.vocab}), idle_since_(time.now()) {
   PS_CHECK(check_options(config, options));
 }
 
@@ -91,6 +90,8 @@ void host_device::check(const step& work) const {
     PS_CHECK(!seen[row.slot]);
     seen[row.slot] = true;
     PS_CHECK(!row.tokens.empty() || last_token_[row.slot] != no_token);
+    PS_CHECK(!row.sample || row.rules.repetition_penalty == 1.0F || row.tokens.empty()
+             || !row.seen.empty());
     PS_CHECK(uint64_t{row.position} + row.count() <= limits_.context_max);
     for (const uint32_t block : row.blocks)
       PS_CHECK(block < layout_.blocks);
@@ -123,14 +124,17 @@ void host_device::submit(step work, done_handler done) {
 void host_device::sample_rows(const step& work, step_output& out) {
   std::vector<const row_run*> wanted;
   for (const auto& row : work.rows)
-    if (row.sample)
+    if (row.sample) {
       wanted.push_back(&row);
+      if (!row.seen.empty())
+        seen_[row.slot].restart(row.seen);
+    }
   std::vector<result<generated_token>> drawn(wanted.size(), generated_token{});
   team_.run(static_cast<uint32_t>(wanted.size()), [&](uint32_t index, uint32_t worker) {
     const auto& row = *wanted[index];
-    const std::span scratch{sample_scratch_.data() + size_t{worker} * config_.vocab, config_.vocab};
-    drawn[index] = sample(kernels_, pass_.logits(index), scratch,
-                          {row.temperature, row.seed, row.position + row.count()});
+    drawn[index]
+      = sample(kernels_, pass_.logits(index), sample_scratch_[worker],
+               {row.rules, row.position + row.count(), seen_[row.slot].ids(), row.barred});
   });
   for (uint32_t i = 0; i < wanted.size(); ++i) {
     out.logits_hash = mix64(out.logits_hash ^ digest64_of(std::as_bytes(pass_.logits(i))));
@@ -140,6 +144,8 @@ void host_device::sample_rows(const step& work, step_output& out) {
       continue;
     }
     last_token_[wanted[i]->slot] = drawn[i]->id;
+    if (wanted[i]->rules.repetition_penalty != 1.0F)
+      seen_[wanted[i]->slot].add(drawn[i]->id);
     out.sampled.push_back({wanted[i]->slot, *drawn[i]});
   }
 }

@@ -8,6 +8,8 @@
 #include "base/clock.hpp"
 #include "gpu/device.hpp"
 #include "gpu/forward_pass.hpp"
+#include "gpu/sampler.hpp"
+#include "gpu/seen_tokens.hpp"
 
 #include <memory>
 
@@ -75,8 +77,9 @@ private:
   const host_weights weights_;
   thread_team team_;
   forward_pass pass_;
-  std::vector<token_id> last_token_;  ///< [row_slots]
-  std::vector<float> sample_scratch_; ///< [workers, vocab]
+  std::vector<token_id> last_token_;             ///< [row_slots]
+  std::vector<seen_tokens> seen_;                ///< [row_slots]
+  std::vector<sampling_scratch> sample_scratch_; ///< [workers]
   time_us idle_since_;
 };
 

@@ -29,6 +29,9 @@ public:
   /// @returns What was held back: U+FFFD for an unfinished character. Then as if nothing is held.
   [[nodiscard]] std::string flush();
 
+  /// @returns True if the last ids end within a character that no text has yet.
+  [[nodiscard]] bool is_mid_character() const noexcept { return !held_.empty(); }
+
 private:
   const tokenizer& from_;
   decode_options options_;

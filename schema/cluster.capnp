@@ -91,6 +91,12 @@ struct Book {
   tokensMax @5 :UInt32;
   ignoreEnd @6 :Bool;
   endIds @7 :List(UInt32);
+  topK @8 :UInt32;
+  topP @9 :Float32 = 1;
+  minP @10 :Float32;
+  repetitionPenalty @11 :Float32 = 1;
+  tokensMin @12 :UInt32;
+  stopIds @13 :List(UInt32);
 }
 
 struct Booked {

@@ -1,6 +1,7 @@
 #include "base/limits.hpp"
 #include "schema/cluster_codec.hpp"
 #include "schema/message.hpp"
+#include "schema/request_check.hpp"
 #include "schema/text.hpp"
 
 #include <cmath>
@@ -17,14 +18,14 @@ namespace lim = message_limits;
 class checks {
 public:
   bool require(bool holds, const char* what) {
-    if (!holds && first_ == nullptr)
+    if (!holds && first_.empty())
       first_ = what;
     return holds;
   }
-  [[nodiscard]] const char* first() const noexcept { return first_; }
+  [[nodiscard]] const std::string& first() const noexcept { return first_; }
 
 private:
-  const char* first_ = nullptr;
+  std::string first_;
 };
 
 template <class List>
@@ -106,10 +107,14 @@ body read(wire::Book::Reader from, checks& check) {
   out.prompt_tokens = from.getPromptTokens();
   check.require(out.prompt_tokens >= 1 && out.prompt_tokens <= out.tokens.size(),
                 "book.prompt_tokens is not in [1, number of tokens]");
-  auto t = from.getTemperature();
-  check.require(std::isfinite(t) && t >= 0.0F && t <= 10.0F, "book.temperature is not in [0, 10]");
-  check.require(from.getTokensMax() >= 1, "book.tokens_max is 0");
-  out.sampling = {t, from.getSeed(), from.getTokensMax(), from.getIgnoreEnd()};
+  out.sampling = {from.getTemperature(), from.getSeed(), from.getTokensMax(), from.getIgnoreEnd(),
+                  from.getTopK(),        from.getTopP(), from.getMinP()};
+  out.sampling.repetition_penalty = from.getRepetitionPenalty();
+  out.sampling.tokens_min = from.getTokensMin();
+  out.sampling.stop_ids = list(from.getStopIds(), request_limits::stop_ids_max,
+                               "book.stop_ids has too many ids", check);
+  auto wrong = wrong_sampling(out.sampling);
+  check.require(!wrong, ("book." + wrong.value_or("")).c_str());
   out.end_ids = list(from.getEndIds(), lim::end_ids_max, "book.end_ids has too many ids", check);
   return out;
 }
@@ -296,7 +301,7 @@ body read_any(wire::Envelope::Body::Reader from, checks& check) {
 result<body> read_body(wire::Envelope::Body::Reader from) {
   checks check;
   auto out = read_any(from, check);
-  if (check.first() != nullptr)
+  if (!check.first().empty())
     return error{errc::malformed, check.first()};
   return out;
 }

@@ -85,6 +85,12 @@ void write(const book& from, body_builder into) {
   to.setTokensMax(from.sampling.tokens_max);
   to.setIgnoreEnd(from.sampling.ignore_end);
   fill(to.initEndIds(count_of(from.end_ids)), from.end_ids);
+  to.setTopK(from.sampling.top_k);
+  to.setTopP(from.sampling.top_p);
+  to.setMinP(from.sampling.min_p);
+  to.setRepetitionPenalty(from.sampling.repetition_penalty);
+  to.setTokensMin(from.sampling.tokens_min);
+  fill(to.initStopIds(count_of(from.sampling.stop_ids)), from.sampling.stop_ids);
 }
 
 void write(const booked& from, body_builder into) {
@@ -198,7 +204,7 @@ size_t variable_bytes(const refused& b) {
   return b.detail.size();
 }
 size_t variable_bytes(const book& b) {
-  return (b.tokens.size() + b.end_ids.size()) * 4;
+  return (b.tokens.size() + b.end_ids.size() + b.sampling.stop_ids.size()) * 4;
 }
 size_t variable_bytes(const prefill& b) {
   return b.tokens.size() * 4;
@@ -224,7 +230,7 @@ size_t variable_bytes(const heartbeat& b) {
 
 size_t words_hint(const body& b) {
   // The envelope and the fixed part of the largest body, with every list's padding.
-  static constexpr size_t fixed = 48;
+  static constexpr size_t fixed = 56;
   return fixed + std::visit([](const auto& x) { return variable_bytes(x); }, b) / 8;
 }
 

@@ -3,6 +3,8 @@
 #include "schema/request_check.hpp"
 #include "schema/text.hpp"
 
+#include <algorithm>
+
 namespace penstock::schema {
 
 static_assert(wire::MODEL_BYTES_MAX == request_limits::model_bytes_max);
@@ -10,6 +12,10 @@ static_assert(wire::PROMPT_BYTES_MAX == request_limits::prompt_bytes_max);
 static_assert(wire::PROMPT_IDS_MAX == request_limits::prompt_ids_max);
 static_assert(wire::TEMPERATURE_MAX == request_limits::temperature_max);
 static_assert(wire::TOKENS_MAX_MAX == request_limits::tokens_max_max);
+static_assert(wire::REPETITION_PENALTY_MAX == request_limits::repetition_penalty_max);
+static_assert(wire::STOP_IDS_MAX == request_limits::stop_ids_max);
+static_assert(wire::STOP_STRINGS_MAX == request_limits::stop_strings_max);
+static_assert(wire::STOP_STRING_BYTES_MAX == request_limits::stop_string_bytes_max);
 static_assert(wire::BUDGET_US_MAX == request_limits::budget_us_max);
 static_assert(static_cast<int>(wire::FinishReason::FAILED)
               == static_cast<int>(finish_reason::failed));
@@ -56,37 +62,70 @@ request_timings read_timings(wire::Timings::Reader from) {
   return out;
 }
 
+void write_ids(const std::vector<token_id>& from, capnp::List<uint32_t>::Builder into) {
+  for (unsigned i = 0; i < into.size(); ++i)
+    into.set(i, from[i]);
+}
+
+std::vector<token_id> read_ids(capnp::List<uint32_t>::Reader from) {
+  std::vector<token_id> out;
+  out.reserve(from.size());
+  for (auto id : from)
+    out.push_back(id);
+  return out;
+}
+
 } // namespace
 
 void write_request(const generate_request& from, wire::GenerateRequest::Builder into) {
   into.setModel(text_of(from.model));
   into.setPrompt(text_of(from.prompt));
-  auto ids = into.initPromptIds(static_cast<unsigned>(from.prompt_ids.size()));
-  for (unsigned i = 0; i < ids.size(); ++i)
-    ids.set(i, from.prompt_ids[i]);
+  write_ids(from.prompt_ids, into.initPromptIds(static_cast<unsigned>(from.prompt_ids.size())));
   into.setRaw(from.raw);
   into.setTemperature(from.sampling.temperature);
   into.setSeed(from.sampling.seed);
   into.setTokensMax(from.sampling.tokens_max);
   into.setIgnoreEnd(from.sampling.ignore_end);
   into.setBudgetUs(from.budget_us);
+  into.setTopK(from.sampling.top_k);
+  into.setTopP(from.sampling.top_p);
+  into.setMinP(from.sampling.min_p);
+  into.setRepetitionPenalty(from.sampling.repetition_penalty);
+  into.setTokensMin(from.sampling.tokens_min);
+  const auto& stops = from.sampling.stop_ids;
+  write_ids(stops, into.initStopIds(static_cast<unsigned>(stops.size())));
+  auto strings = into.initStopStrings(static_cast<unsigned>(from.stop_strings.size()));
+  for (unsigned i = 0; i < strings.size(); ++i)
+    strings.set(i, text_of(from.stop_strings[i]));
 }
 
 result<generate_request> read_request(wire::GenerateRequest::Reader from) {
   auto model = from.getModel();
   auto prompt = from.getPrompt();
   auto ids = from.getPromptIds();
-  auto sizes = check_sizes({model.size(), prompt.size(), ids.size()});
+  auto stops = from.getStopIds();
+  auto strings = from.getStopStrings();
+  size_t longest = 0;
+  for (auto stop : strings)
+    longest = std::max<size_t>(longest, stop.size());
+  auto sizes
+    = check_sizes({model.size(), prompt.size(), ids.size(), stops.size(), strings.size(), longest});
   if (!sizes)
     return sizes.err();
   generate_request out;
   out.model = string_of(model);
   out.prompt = string_of(prompt);
-  out.prompt_ids.reserve(ids.size());
-  for (auto id : ids)
-    out.prompt_ids.push_back(id);
+  out.prompt_ids = read_ids(ids);
   out.raw = from.getRaw();
   out.sampling = {from.getTemperature(), from.getSeed(), from.getTokensMax(), from.getIgnoreEnd()};
+  out.sampling.top_k = from.getTopK();
+  out.sampling.top_p = from.getTopP();
+  out.sampling.min_p = from.getMinP();
+  out.sampling.repetition_penalty = from.getRepetitionPenalty();
+  out.sampling.tokens_min = from.getTokensMin();
+  out.sampling.stop_ids = read_ids(stops);
+  for (auto stop : strings)
+    out.stop_strings.push_back(string_of(stop));
   out.budget_us = from.getBudgetUs();
   auto form = check_request(out);
   if (!form)

@@ -14,6 +14,10 @@ const promptBytesMax :UInt32 = 8388608;
 const promptIdsMax :UInt32 = 1048576;
 const temperatureMax :Float32 = 10;
 const tokensMaxMax :UInt32 = 1048576;
+const repetitionPenaltyMax :Float32 = 10;
+const stopIdsMax :UInt32 = 64;
+const stopStringsMax :UInt32 = 16;
+const stopStringBytesMax :UInt32 = 256;
 const budgetUsMax :UInt64 = 3600000000;  # One hour.
 # A message beyond this closes the connection: it cannot be read to see what it asks.
 const messageBytesMax :UInt32 = 16777216;
@@ -49,12 +53,23 @@ struct GenerateRequest {
   temperature @4 :Float32 = 0;   # 0: greedy. In [0, temperatureMax].
   seed @5 :UInt64;               # Same seed and request, same tokens.
   tokensMax @6 :UInt32 = 128;    # Generated tokens at most, in [1, tokensMaxMax].
-  ignoreEnd @7 :Bool;            # Go on after an end-of-sequence token.
+  ignoreEnd @7 :Bool;            # Go on after the model's end-of-sequence tokens.
   budgetUs @8 :UInt64;           # From acceptance to the last token, in [1, budgetUsMax].
+  # Which tokens may be drawn at a temperature above 0; applied in this order.
+  topK @9 :UInt32;               # That many of the likeliest; 0: all.
+  topP @10 :Float32 = 1;         # The likeliest with that share of what topK left; in (0, 1].
+  minP @11 :Float32 = 0;         # Those with that share of the likeliest's probability; in [0, 1].
+  # On the logits of tokens of prompt and answer, in (0, repetitionPenaltyMax]; 1: none.
+  repetitionPenalty @12 :Float32 = 1;
+  tokensMin @13 :UInt32;         # Before that many, no end is drawn; in [0, tokensMax].
+  stopIds @14 :List(UInt32);     # Tokens that end the answer too, and are not in it.
+  # The answer ends where the first of them to be complete begins. Text that may become one is held
+  # back; a token with a part in one, and all that follow, are not sent and not in usage.
+  stopStrings @15 :List(Text);   # Each of 1 to stopStringBytesMax bytes of UTF-8.
 }
 
 enum FinishReason {
-  stop @0;       # The model ended it.
+  stop @0;       # An end token or a stop string.
   length @1;     # tokensMax or the context was reached.
   cancelled @2;
   deadline @3;   # budgetUs ran out.
@@ -78,7 +93,7 @@ struct Outcome {
 # Computed + cached = prompt tokens, always.
 struct Usage {
   promptTokens @0 :UInt32;
-  completionTokens @1 :UInt32;  # End-of-sequence token not counted.
+  completionTokens @1 :UInt32;  # Those sent: no end token, no stop string's.
   cachedTokens @2 :UInt32;      # Prompt tokens whose KV was found, not computed.
   computedTokens @3 :UInt32;
   transferredTokens @4 :UInt32; # Beside: prompt tokens whose KV was moved between nodes.

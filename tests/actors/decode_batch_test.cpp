@@ -86,6 +86,45 @@ TEST_F(decode_batch_test, ignore_end_goes_on) {
   EXPECT_EQ(done[0].generated.size(), 1u);
 }
 
+TEST_F(decode_batch_test, a_stop_id_ends_a_row_also_if_ends_are_ignored) {
+  decode_batch batch{4, 100, cache};
+  auto r = row(1, {7}, 9);
+  r.sampling.ignore_end = true;
+  r.sampling.stop_ids = {40};
+  batch.add(std::move(r));
+  EXPECT_FALSE(batch.apply(answer(batch.plan(1), 2))[0].finished);
+  auto done = batch.apply(answer(batch.plan(2), 40));
+  EXPECT_TRUE(done[0].finished);
+  EXPECT_EQ(done[0].reason, finish_reason::stop);
+  EXPECT_TRUE(done[0].generated.empty());
+}
+
+TEST_F(decode_batch_test, ends_are_barred_until_tokens_min_counted_over_attempts) {
+  decode_batch batch{4, 100, cache};
+  auto r = row(1, {7, 8, 40, 41}, 9); // Two of them generated before.
+  r.prompt_tokens = 2;
+  r.sampling.tokens_min = 4;
+  r.sampling.stop_ids = {30};
+  batch.add(std::move(r));
+  const std::vector<token_id> ends{30, 2};
+  EXPECT_EQ(batch.plan(1).rows[0].barred, ends);
+  EXPECT_EQ(batch.plan(2).rows[0].barred, ends);
+  EXPECT_TRUE(batch.plan(3).rows[0].barred.empty());
+}
+
+TEST_F(decode_batch_test, a_penalised_row_brings_its_whole_sequence_once) {
+  decode_batch batch{4, 100, cache};
+  auto r = row(1, {7, 8, 40, 41}, 9);
+  r.prompt_tokens = 2;
+  r.sampling.repetition_penalty = 1.1F;
+  batch.add(std::move(r));
+  batch.add(row(2, {7, 8}, 9));
+  auto first = batch.plan(1);
+  EXPECT_EQ(first.rows[0].seen, (std::vector<token_id>{7, 8, 40, 41}));
+  EXPECT_TRUE(first.rows[1].seen.empty());
+  EXPECT_TRUE(batch.plan(2).rows[0].seen.empty());
+}
+
 TEST_F(decode_batch_test, the_context_ends_a_row) {
   decode_batch batch{4, 4, cache};
   batch.add(row(1, {7, 8}, 50));

@@ -259,5 +259,36 @@ TEST_F(request_story_test, silence_while_decoding_is_a_lost_partner) {
   EXPECT_FALSE(story.ended());
 }
 
+TEST_F(request_story_test, a_stop_string_ends_it_and_cancels_decode_at_once) {
+  request_story story{setup()};
+  to_prefilling(story);
+  hear(story, prefill, schema::prefilled{}, 50);
+  hear(story, decode, schema::arrived{}, 60);
+  token(story, 0, 10, false, 70);
+  token(story, 1, 11, false, 80);
+  (void)story.take_outgoing();
+  story.stop(1, 90);
+  ASSERT_TRUE(story.ended());
+  EXPECT_EQ(story.outcome().reason, finish_reason::stop);
+  EXPECT_EQ(story.outcome().code, errc::ok);
+  EXPECT_EQ(story.outcome().usage.completion_tokens, 1u);
+  auto out = story.take_outgoing();
+  ASSERT_FALSE(out.empty());
+  EXPECT_EQ(out[0].to, decode);
+  EXPECT_TRUE(std::holds_alternative<schema::cancel>(out[0].what));
+}
+
+TEST_F(request_story_test, a_stop_string_in_the_last_token_corrects_the_ending) {
+  request_story story{setup()};
+  to_prefilling(story);
+  hear(story, prefill, schema::prefilled{}, 50);
+  hear(story, decode, schema::arrived{}, 60);
+  token(story, 0, 10, true, 70);
+  ASSERT_EQ(story.outcome().reason, finish_reason::length);
+  story.stop(0, 70);
+  EXPECT_EQ(story.outcome().reason, finish_reason::stop);
+  EXPECT_EQ(story.outcome().usage.completion_tokens, 0u);
+}
+
 } // namespace
 } // namespace penstock::actors

@@ -26,6 +26,13 @@ TEST_P(over, answers_bit_for_bit_as_one_process_does) {
          {"--max-tokens", "1", "--", long_prompt},
          {"--max-tokens", "24", "--raw", "--", "The old prince"},
          {"--max-tokens", "24", "--temperature", "0.9", "--seed", "11", "--", long_prompt},
+         {"--max-tokens", "24", "--temperature", "0.8", "--top-p", "0.9", "--top-k", "40",
+          "--min-p", "0.02", "--seed", "3", "--", long_prompt},
+         {"--max-tokens", "40", "--temperature", "0.8", "--top-p", "0.9", "--top-k", "40",
+          "--repetition-penalty", "1.1", "--seed", "3", "--", long_prompt},
+         {"--max-tokens", "40", "--repetition-penalty", "1.3", "--", long_prompt},
+         {"--max-tokens", "40", "--min-tokens", "12", "--stop-id", "5", "--stop-id", "80", "--",
+          long_prompt},
          {"--max-tokens", "8", "--prompt-ids", "5"},
        }) {
     auto got = c.ask(arguments);
@@ -95,6 +102,14 @@ TEST(cluster, refuses_with_the_reasons_one_process_gives) {
          {"--raw", "--", ""},
          {"--max-tokens", "0", "--", "x"},
          {"--temperature", "-1", "--", "x"},
+         {"--top-p", "0", "--", "x"},
+         {"--min-p", "1.5", "--", "x"},
+         {"--repetition-penalty", "0", "--", "x"},
+         {"--min-tokens", "9", "--max-tokens", "8", "--", "x"},
+         {"--stop-id", "4000000000", "--", "x"},
+         {"--stop", "", "--", "x"},
+         {"--stop", "\xC3", "--", "x"},
+         {"--stop", std::string(257, 'x'), "--", "x"},
          {"--prompt-ids", "4000000000"},
          {"--", many},
        }) {
@@ -110,6 +125,25 @@ TEST(cluster, refuses_with_the_reasons_one_process_gives) {
   auto unknown = c.ask({"--model", "gpt-none", "--", "x"});
   EXPECT_EQ(unknown["error"]["code"], "unknown_model") << unknown;
   EXPECT_EQ(c.ask({"--max-tokens", "1", "--", "x"})["exit_code"], 0);
+}
+
+TEST(cluster, ends_before_a_stop_string_as_one_process_does) {
+  cluster c;
+  auto text
+    = oracle("builtin", {"--max-tokens", "40", "--", long_prompt})["text"].get<std::string>();
+  ASSERT_GT(text.size(), 20U);
+  for (const auto& stop : {text.substr(12, 5), text.substr(text.size() - 3), text.substr(0, 1),
+                           std::string{"never in it"}}) {
+    std::vector<std::string> arguments{"--max-tokens", "40", "--stop", stop, "--", long_prompt};
+    auto got = c.ask(arguments);
+    auto expected = oracle("builtin", arguments);
+    EXPECT_EQ(fingerprint(got), fingerprint(expected)) << got;
+    EXPECT_EQ(got["text"], text.substr(0, text.find(stop))) << stop;
+    EXPECT_EQ(expected["text"], got["text"]);
+    EXPECT_EQ(got["finish_reason"], expected["finish_reason"]);
+    EXPECT_EQ(got["finish_reason"] == "stop", text.find(stop) != std::string::npos);
+    EXPECT_EQ(got["usage"]["completion_tokens"], got["token_ids"].size());
+  }
 }
 
 TEST(cluster, refuses_one_token_over_the_context_and_takes_one_less) {

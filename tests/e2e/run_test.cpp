@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 
 namespace penstock::e2e {
 namespace {
@@ -56,6 +57,51 @@ TEST(run, with_a_seed_repeats_itself_and_with_another_does_not) {
   EXPECT_NE(with_seed("7"), with_seed("8"));
 }
 
+TEST(run, draws_from_fewer_tokens_when_told) {
+  auto with = [](std::vector<std::string> options) {
+    for (const char* more : {"--max-tokens", "24", "--ignore-end", "--", "The old prince"})
+      options.emplace_back(more);
+    return fingerprint(run_builtin(options));
+  };
+  auto greedy = with({});
+  auto free = with({"--temperature", "1.5", "--seed", "4"});
+  ASSERT_NE(free, greedy);
+  EXPECT_EQ(with({"--temperature", "1.5", "--seed", "4", "--top-k", "1"}), greedy);
+  EXPECT_EQ(with({"--temperature", "1.5", "--seed", "4", "--top-p", "1e-6"}), greedy);
+  EXPECT_EQ(with({"--temperature", "1.5", "--seed", "4", "--min-p", "1"}), greedy);
+  EXPECT_NE(with({"--temperature", "1.5", "--seed", "4", "--top-k", "3"}), free);
+  EXPECT_EQ(with({"--top-k", "3", "--top-p", "0.5", "--min-p", "0.5"}), greedy);
+}
+
+TEST(run, stops_at_a_stop_id_but_not_before_min_tokens) {
+  std::vector<std::string> base{"--max-tokens", "24", "--ignore-end", "--", "The old prince"};
+  auto with = [&base](std::vector<std::string> options) {
+    options.insert(options.end(), base.begin(), base.end());
+    return run_builtin(options);
+  };
+  auto free = with({});
+  auto fifth = free["token_ids"][5].get<int>();
+  auto stopped = with({"--stop-id", std::to_string(fifth)});
+  EXPECT_EQ(stopped["finish_reason"], "stop");
+  EXPECT_LE(stopped["token_ids"].size(), 5U);
+  for (const auto& id : stopped["token_ids"])
+    EXPECT_NE(id, fifth);
+  auto longer = with({"--stop-id", std::to_string(fifth), "--min-tokens", "10"});
+  EXPECT_GE(longer["token_ids"].size(), 10U);
+  for (const auto& id : longer["token_ids"])
+    EXPECT_NE(id, fifth);
+}
+
+TEST(run, a_repetition_penalty_makes_repeats_rarer) {
+  auto distinct = [](const char* penalty) {
+    auto a = run_builtin({"--repetition-penalty", penalty, "--max-tokens", "60", "--ignore-end",
+                          "--", "The old prince"});
+    auto ids = a["token_ids"].get<std::set<int>>();
+    return ids.size();
+  };
+  EXPECT_GT(distinct("2"), distinct("1"));
+}
+
 TEST(run, counts_tokens_as_the_contract_says) {
   auto a = run_builtin({"--max-tokens", "5", "--ignore-end", "--", "The old prince"});
   EXPECT_EQ(a["exit_code"], 0);
@@ -82,6 +128,8 @@ TEST(run, refuses_with_a_reason_and_exit_code_1) {
          {{"--max-tokens", "0", "--", "x"}, "invalid_argument"},
          {{"--temperature", "-1", "--", "x"}, "invalid_argument"},
          {{"--temperature", "nan", "--", "x"}, "invalid_argument"},
+         {{"--top-p", "0", "--", "x"}, "invalid_argument"},
+         {{"--min-p", "nan", "--", "x"}, "invalid_argument"},
          {{"--prompt-ids", "4000000000"}, "invalid_argument"},
          {{"--", many}, "prompt_too_long"},
        }) {
@@ -112,6 +160,7 @@ TEST(command_line, tells_bad_usage_with_exit_code_2) {
                         {"nonsense"},
                         {"run", "--chunk", "0", "--", "x"},
                         {"run", "--bad", "x"},
+                        {"run", "--top-k", "-1", "--", "x"},
                         {"run", "--model", "/nonexistent", "--", "x"},
                         {"run"},
                         {"ask", "--max-tokens", "x"},

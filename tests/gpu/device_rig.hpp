@@ -86,8 +86,10 @@ private:
     fed += out.count();
     out.sample = fed >= prompt.size();
     const uint32_t number = plan_.first_row + row;
-    out.temperature = number % 2 == 0 ? 0.0F : 0.9F;
-    out.seed = number;
+    out.rules.temperature = number % 2 == 0 ? 0.0F : 0.9F;
+    out.rules.seed = number;
+    out.rules.top_k = number % 3 == 0 ? 7 : 0;
+    out.rules.top_p = number % 5 == 0 ? 0.8F : 1.0F;
     return out;
   }
 

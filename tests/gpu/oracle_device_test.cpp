@@ -33,8 +33,7 @@ protected:
     row.tokens = std::move(tokens);
     row.blocks = table(first);
     row.sample = true;
-    row.temperature = temperature;
-    row.seed = 8;
+    row.rules = {temperature, 8};
     generated_token out;
     from.submit({1, {row}}, [&](const step_output& done) {
       EXPECT_EQ(done.code, errc::ok);

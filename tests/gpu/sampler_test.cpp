@@ -8,7 +8,7 @@ namespace penstock::gpu {
 namespace {
 
 generated_token draw(const kernel_table& table, std::span<const float> logits, sampling_point at) {
-  std::vector<float> scratch(logits.size());
+  sampling_scratch scratch{logits.size()};
   return *sample(table, logits, scratch, at);
 }
 
@@ -24,7 +24,9 @@ TEST(sampler, greedy_takes_the_largest_and_the_lowest_of_equals) {
 TEST(sampler, every_path_draws_the_same_token_and_logprob) {
   const auto logits = random_values(4, 1003, 6.0F);
   for (uint32_t position = 0; position < 200; ++position) {
-    const sampling_point at{0.8F, 99, position};
+    const sampling_point at{{0.8F, 99, position % 3 * 50, position % 2 == 0 ? 1.0F : 0.9F,
+                             position % 5 == 0 ? 0.02F : 0.0F},
+                            position};
     const auto expected = draw(scalar_kernels(), logits, at);
     for (const auto* table : runnable_tables()) {
       const auto token = draw(*table, logits, at);
@@ -39,7 +41,7 @@ TEST(sampler, draws_by_position_and_seed_with_the_right_frequencies) {
   std::vector<uint32_t> counts(4, 0);
   const uint32_t draws = 40000;
   for (uint32_t position = 0; position < draws; ++position)
-    ++counts[draw(scalar_kernels(), logits, {1.0F, 7, position}).id];
+    ++counts[draw(scalar_kernels(), logits, {{1.0F, 7}, position}).id];
   EXPECT_EQ(counts[1], 0U);
   EXPECT_NEAR(counts[0], 0.5 * draws, 0.015 * draws);
   EXPECT_NEAR(counts[2], 0.2 * draws, 0.015 * draws);
@@ -49,14 +51,14 @@ TEST(sampler, draws_by_position_and_seed_with_the_right_frequencies) {
 TEST(sampler, a_low_temperature_is_greedy_and_the_logprob_stays_at_temperature_one) {
   const auto logits = random_values(5, 300, 4.0F);
   const auto greedy = draw(scalar_kernels(), logits, {});
-  const auto cold = draw(scalar_kernels(), logits, {0.001F, 3, 17});
+  const auto cold = draw(scalar_kernels(), logits, {{0.001F, 3}, 17});
   EXPECT_EQ(cold.id, greedy.id);
   EXPECT_EQ(cold.logprob, greedy.logprob);
 }
 
 TEST(sampler, refuses_logits_that_are_not_finite) {
   std::vector<float> logits(40, 1.0F);
-  std::vector<float> scratch(40);
+  sampling_scratch scratch{40};
   logits[23] = std::numeric_limits<float>::quiet_NaN();
   for (const auto* table : runnable_tables()) {
     const auto token = sample(*table, logits, scratch, {});

@@ -81,6 +81,20 @@ TEST(detokenizer, holds_a_character_back_until_it_is_whole) {
   EXPECT_EQ(out.flush(), "");
 }
 
+TEST(detokenizer, says_when_it_is_within_a_character) {
+  const tokenizer t = byte_level();
+  detokenizer out{t};
+  (void)out.push('a');
+  EXPECT_FALSE(out.is_mid_character());
+  (void)out.push(0xC3);
+  EXPECT_TRUE(out.is_mid_character());
+  (void)out.push(0xA9);
+  EXPECT_FALSE(out.is_mid_character());
+  (void)out.push(0xC3);
+  (void)out.flush();
+  EXPECT_FALSE(out.is_mid_character());
+}
+
 TEST(detokenizer, marks_a_broken_character_once) {
   const tokenizer t = byte_level();
   detokenizer out{t};

@@ -55,7 +55,9 @@ private:
   void fields(const refused& b) { add(b.code, b.detail, b.retry_after_us); }
   void fields(const book& b) {
     add(b.prefill, b.tokens, b.prompt_tokens, b.sampling.temperature, b.sampling.seed,
-        b.sampling.tokens_max, b.sampling.ignore_end, b.end_ids);
+        b.sampling.tokens_max, b.sampling.ignore_end, b.sampling.top_k, b.sampling.top_p,
+        b.sampling.min_p, b.sampling.repetition_penalty, b.sampling.tokens_min, b.sampling.stop_ids,
+        b.end_ids);
   }
   void fields(const booked& b) { add(b.cached_tokens); }
   void fields(const prefill& b) { add(b.decode, b.tokens, b.skip); }

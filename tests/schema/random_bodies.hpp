@@ -73,7 +73,11 @@ private:
     b.prefill = node();
     b.tokens = numbers<token_id>(1 + rng_.below(200));
     b.prompt_tokens = static_cast<uint32_t>(1 + rng_.below(b.tokens.size()));
-    b.sampling = {rng_.unit() * 10.0F, rng_.next(), 1 + u32() / 2, flag()};
+    b.sampling = {rng_.unit() * 10.0F, rng_.next(), 1 + u32() % 1048576, flag(), u32(),
+                  1.0F - rng_.unit(),  rng_.unit()};
+    b.sampling.repetition_penalty = 10.0F * (1.0F - rng_.unit());
+    b.sampling.tokens_min = static_cast<uint32_t>(rng_.below(uint64_t{b.sampling.tokens_max} + 1));
+    b.sampling.stop_ids = numbers<token_id>(rng_.below(5));
     b.end_ids = numbers<token_id>(rng_.below(4));
     return b;
   }

@@ -77,7 +77,8 @@ TEST(rpc_client, brings_every_field_of_a_request) {
   r.prompt = std::string{"a\0b", 3};
   r.prompt_ids = {3, 1, 4, 1, 5};
   r.raw = true;
-  r.sampling = {0.75F, 0x123456789ABCDEF0ULL, 2, true};
+  r.sampling = {0.75F, 0x123456789ABCDEF0ULL, 2, true, 40, 0.5F, 0.25F, 1.5F, 1, {8, 9}};
+  r.stop_strings = {"\n\n", std::string{"a\0b", 3}};
   r.budget_us = 3'600'000'000;
   auto outcome = s.connect()->generate(r, {});
   ASSERT_TRUE(outcome) << outcome.err().text();
@@ -91,6 +92,13 @@ TEST(rpc_client, brings_every_field_of_a_request) {
   EXPECT_EQ(got.sampling.seed, r.sampling.seed);
   EXPECT_EQ(got.sampling.tokens_max, 2U);
   EXPECT_TRUE(got.sampling.ignore_end);
+  EXPECT_EQ(got.sampling.top_k, 40U);
+  EXPECT_EQ(got.sampling.top_p, 0.5F);
+  EXPECT_EQ(got.sampling.min_p, 0.25F);
+  EXPECT_EQ(got.sampling.repetition_penalty, 1.5F);
+  EXPECT_EQ(got.sampling.tokens_min, 1U);
+  EXPECT_EQ(got.sampling.stop_ids, r.sampling.stop_ids);
+  EXPECT_EQ(got.stop_strings, r.stop_strings);
   EXPECT_EQ(got.budget_us, r.budget_us);
 }
 
@@ -241,13 +249,31 @@ TEST(rpc_client, a_server_that_stops_leaves_unavailable) {
 
 TEST(rpc_client, refuses_a_bad_request_itself) {
   served s;
-  auto request = small_request();
-  request.sampling.temperature = 11.0F;
-  auto outcome = s.connect()->generate(request, {});
-  ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->reason, finish_reason::refused);
-  EXPECT_EQ(outcome->code, errc::invalid_argument);
-  EXPECT_THAT(outcome->detail, HasSubstr("temperature"));
+  const std::vector<std::pair<const char*, void (*)(generate_request&)>> wrong{
+    {"temperature", [](generate_request& r) { r.sampling.temperature = 11.0F; }},
+    {"top_p", [](generate_request& r) { r.sampling.top_p = 0.0F; }},
+    {"top_p", [](generate_request& r) { r.sampling.top_p = 1.1F; }},
+    {"min_p", [](generate_request& r) { r.sampling.min_p = -0.1F; }},
+    {"repetition_penalty", [](generate_request& r) { r.sampling.repetition_penalty = 0.0F; }},
+    {"repetition_penalty", [](generate_request& r) { r.sampling.repetition_penalty = 10.5F; }},
+    {"tokens_min", [](generate_request& r) { r.sampling.tokens_min = 2000; }},
+    {"stop_ids", [](generate_request& r) { r.sampling.stop_ids.resize(65); }},
+    {"stop_strings", [](generate_request& r) { r.stop_strings.resize(17, "x"); }},
+    {"stop_strings", [](generate_request& r) { r.stop_strings = {std::string(257, 'x')}; }},
+    {"stop_strings",
+     [](generate_request& r) {
+       r.stop_strings = {"x", ""};
+     }},
+  };
+  for (const auto& [field, spoil] : wrong) {
+    auto request = small_request();
+    spoil(request);
+    auto outcome = s.connect()->generate(request, {});
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(outcome->reason, finish_reason::refused);
+    EXPECT_EQ(outcome->code, errc::invalid_argument);
+    EXPECT_THAT(outcome->detail, HasSubstr(field));
+  }
   EXPECT_TRUE(s.service.requests().empty());
 }
 

@@ -175,12 +175,12 @@ void cluster_sim::kill(node_index n) {
   m.parts.reset(); // Checks that every lease came back.
 }
 
-std::shared_ptr<client_view> cluster_sim::ask(std::vector<token_id> prompt, uint32_t tokens_max,
-                                              uint64_t budget_us) {
+std::shared_ptr<client_view> cluster_sim::ask(std::vector<token_id> prompt,
+                                              const sampling_params& sampling, uint64_t budget_us) {
   auto view = std::make_shared<client_view>();
   view->time = &time_;
   view->asked.prompt_ids = std::move(prompt);
-  view->asked.sampling.tokens_max = tokens_max;
+  view->asked.sampling = sampling;
   view->asked.budget_us = budget_us;
   view->asked_at = time_.now();
   view->id = machines_[gateway_node].service->generate(view->asked, view);

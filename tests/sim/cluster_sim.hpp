@@ -62,7 +62,7 @@ public:
   explicit cluster_sim(sim_options options);
   ~cluster_sim();
 
-  std::shared_ptr<client_view> ask(std::vector<token_id> prompt, uint32_t tokens_max,
+  std::shared_ptr<client_view> ask(std::vector<token_id> prompt, const sampling_params& sampling,
                                    uint64_t budget_us);
   void cancel(const client_view& who);
   /// A node's process dies: its actors, memory and connections are gone.

@@ -62,6 +62,24 @@ void disturb(cluster_sim& sim, fault what, std::vector<std::shared_ptr<client_vi
     }
 }
 
+/// Half of the requests are greedy.
+sampling_params sampling_of(rng& draw) {
+  sampling_params s;
+  s.tokens_max = static_cast<uint32_t>(1 + draw.below(40));
+  if (draw.below(2) == 0)
+    return s;
+  s.temperature = 0.8F;
+  s.seed = draw.next();
+  s.top_k = static_cast<uint32_t>(draw.below(50));
+  s.top_p = 1.0F - draw.unit();
+  s.min_p = draw.unit();
+  s.repetition_penalty = draw.below(2) == 0 ? 1.0F : 1.2F;
+  s.tokens_min = static_cast<uint32_t>(draw.below(uint64_t{s.tokens_max} + 1));
+  for (auto count = draw.below(9); count > 0; --count)
+    s.stop_ids.push_back(static_cast<token_id>(3 + draw.below(490)));
+  return s;
+}
+
 std::vector<std::shared_ptr<client_view>> run(cluster_sim& sim, fault what) {
   std::vector<std::shared_ptr<client_view>> clients;
   auto& draw = sim.draws();
@@ -75,8 +93,7 @@ std::vector<std::shared_ptr<client_view>> run(cluster_sim& sim, fault what) {
       std::copy_n(like.begin(), std::min(like.size(), prompt.size()) * (1 + draw.below(2)) / 2,
                   prompt.begin());
     }
-    clients.push_back(
-      sim.ask(std::move(prompt), static_cast<uint32_t>(1 + draw.below(40)), budget_us));
+    clients.push_back(sim.ask(std::move(prompt), sampling_of(draw), budget_us));
     sim.run_for(draw.below(100'000));
     disturb(sim, what, clients);
   }

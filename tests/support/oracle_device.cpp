@@ -3,6 +3,7 @@
 #include "base/rng.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace penstock::gpu {
@@ -35,14 +36,30 @@ uint64_t folded(uint64_t fold, uint32_t element) {
 }
 
 /// @param position Of the token being sampled.
-generated_token token_of(const oracle_rules& rules, uint64_t fold, float temperature, uint64_t seed,
-                         uint32_t position) {
-  if (temperature > 0.0F)
-    fold = mix64(fold ^ random_bits(seed, position));
+/// @param draw Every one of its fields matters, each in its own way.
+/// @param seen Ascending; matters if there is a repetition penalty.
+generated_token token_of(const oracle_rules& rules, uint64_t fold, const draw_rules& draw,
+                         uint32_t position, std::span<const token_id> seen,
+                         std::span<const token_id> barred) {
+  if (draw.repetition_penalty != 1.0F) {
+    fold = mix64(fold ^ std::bit_cast<uint32_t>(draw.repetition_penalty));
+    for (const token_id id : seen)
+      fold = mix64(fold ^ id);
+  }
+  if (draw.temperature > 0.0F) {
+    fold = mix64(fold ^ random_bits(draw.seed, position));
+    fold = mix64(fold ^ draw.top_k);
+    fold = mix64(fold ^ std::bit_cast<uint32_t>(draw.top_p));
+    fold = mix64(fold ^ std::bit_cast<uint32_t>(draw.min_p));
+  }
   generated_token out;
   out.id = 3 + static_cast<token_id>(fold % (rules.vocab - 3));
   if (rules.end_every > 0 && (fold >> 32U) % rules.end_every == 0)
     out.id = rules.end;
+  while (std::find(barred.begin(), barred.end(), out.id) != barred.end()) {
+    fold = mix64(fold);
+    out.id = 3 + static_cast<token_id>(fold % (rules.vocab - 3));
+  }
   out.logprob = -random_unit(fold, 1);
   return out;
 }
@@ -54,7 +71,7 @@ kv_layout oracle_layout(const oracle_rules& rules, uint32_t blocks) {
 }
 
 generated_token oracle_next(const oracle_rules& rules, std::span<const token_id> tokens,
-                            const sampling_params& sampling) {
+                            const sampling_params& sampling, std::span<const token_id> barred) {
   PS_CHECK(!tokens.empty());
   std::vector<uint64_t> hashes(rules.layers, chain_start);
   uint64_t fold = 0;
@@ -64,16 +81,20 @@ generated_token oracle_next(const oracle_rules& rules, std::span<const token_id>
       for (uint32_t i = 0; i < elements_of(rules); ++i)
         fold = folded(fold, element_of(hashes[layer], i));
     }
-  return token_of(rules, fold, sampling.temperature, sampling.seed,
-                  static_cast<uint32_t>(tokens.size()));
+  seen_tokens seen;
+  seen.restart(tokens);
+  return token_of(rules, fold, rules_of(sampling), static_cast<uint32_t>(tokens.size()), seen.ids(),
+                  barred);
 }
 
 std::vector<token_id> oracle_answer(const oracle_rules& rules, std::vector<token_id> prompt,
                                     const sampling_params& sampling) {
   std::vector<token_id> out;
+  const auto ends = ends_of(sampling, {rules.end});
   while (out.size() < sampling.tokens_max) {
-    const token_id next = oracle_next(rules, prompt, sampling).id;
-    if (next == rules.end && !sampling.ignore_end)
+    const auto barred = out.size() < sampling.tokens_min ? std::span{ends} : std::span<token_id>{};
+    const token_id next = oracle_next(rules, prompt, sampling, barred).id;
+    if (std::find(ends.begin(), ends.end(), next) != ends.end())
       break;
     out.push_back(next);
     prompt.push_back(next);
@@ -84,7 +105,7 @@ std::vector<token_id> oracle_answer(const oracle_rules& rules, std::vector<token
 oracle_device::oracle_device(const oracle_rules& rules, device_limits at_most, uint32_t blocks,
                              std::span<std::byte> pool)
   : rules_(rules), limits_(at_most), layout_(oracle_layout(rules, blocks)), pool_(pool),
-    last_token_(at_most.row_slots) {
+    last_token_(at_most.row_slots), seen_(at_most.row_slots) {
   PS_CHECK(blocks > 0 && rules.vocab > 3 && rules.head_dim >= 2 && rules.layers > 0);
   if (pool_.empty()) {
     own_.resize(layout_.pool_bytes() / sizeof(uint32_t));
@@ -148,8 +169,12 @@ void oracle_device::run(waiting_step next) {
   }
   for (const auto& row : next.work.rows)
     if (row.sample) {
+      if (!row.seen.empty())
+        seen_[row.slot].restart(row.seen);
       const auto token = draw(row);
       last_token_[row.slot] = token.id;
+      if (row.rules.repetition_penalty != 1.0F)
+        seen_[row.slot].add(token.id);
       out.logits_hash = mix64(out.logits_hash ^ token.id);
       out.sampled.push_back({row.slot, token});
     }
@@ -201,7 +226,7 @@ generated_token oracle_device::draw(const row_run& row) const {
     for (uint32_t layer = 0; layer < layout_.layers; ++layer)
       for (uint32_t index = 0; index < elements_of(rules_); ++index)
         fold = folded(fold, read(element_offset(row, layer, position, index)));
-  return token_of(rules_, fold, row.temperature, row.seed, end);
+  return token_of(rules_, fold, row.rules, end, seen_[row.slot].ids(), row.barred);
 }
 
 } // namespace penstock::gpu

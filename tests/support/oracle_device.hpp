@@ -8,6 +8,7 @@
 #pragma once
 
 #include "gpu/device.hpp"
+#include "gpu/seen_tokens.hpp"
 
 #include <deque>
 #include <optional>
@@ -28,13 +29,15 @@ struct oracle_rules {
 [[nodiscard]] kv_layout oracle_layout(const oracle_rules& rules, uint32_t blocks);
 
 /// @param tokens All tokens so far, not empty.
+/// @param barred Ids not to sample.
 /// @returns What a faultless device samples after them; the logprob too is a hash.
 [[nodiscard]] generated_token oracle_next(const oracle_rules& rules,
                                           std::span<const token_id> tokens,
-                                          const sampling_params& sampling = {});
+                                          const sampling_params& sampling = {},
+                                          std::span<const token_id> barred = {});
 
-/// @returns The ids a request for `prompt` must get: up to tokens_max, or before the first `end`
-/// unless ignore_end is set.
+/// @returns The ids a request for `prompt` must get: up to tokens_max, or before the first token
+/// that ends it.
 [[nodiscard]] std::vector<token_id> oracle_answer(const oracle_rules& rules,
                                                   std::vector<token_id> prompt,
                                                   const sampling_params& sampling);
@@ -88,6 +91,7 @@ private:
   std::vector<uint32_t> own_;
   std::span<std::byte> pool_;
   std::vector<std::optional<token_id>> last_token_; ///< [row_slots]
+  std::vector<seen_tokens> seen_;                   ///< [row_slots]
   std::deque<waiting_step> waiting_;
   bool held_ = false;
   std::optional<std::string> failure_;
