@@ -10,83 +10,96 @@ prefix_cache::prefix_cache(block_pool& pool, uint32_t block_tokens)
 }
 
 prefix_cache::~prefix_cache() {
-  for (const auto& [name, e] : entries_)
+  for (const auto& [what, e] : entries_)
     pool_.unkeep(e.block); // Those in use become free when their leases die.
 }
 
-digest128 prefix_cache::root(uint64_t salt) const {
-  return {salt, block_tokens_};
+prefix_cache::node* prefix_cache::find_below(uint64_t parent, std::span<const token_id> tokens) {
+  auto at = entries_.find(key_view{parent, tokens});
+  return at == entries_.end() ? nullptr : &*at;
 }
 
-digest128 prefix_cache::name_of(const digest128& parent, std::span<const token_id> tokens) {
-  return combine(parent, digest128_of(std::as_bytes(tokens)));
+prefix_cache::node* prefix_cache::add(const scopes::iterator& scope, node* parent,
+                                      std::span<const token_id> tokens, uint32_t block) {
+  pool_.keep(block);
+  auto above = parent == nullptr ? scope->second.id : parent->second.id;
+  auto at = entries_.emplace(key{above, {tokens.begin(), tokens.end()}},
+                             entry{++ids_, parent, scope, block, 0, 0});
+  ++scope->second.entries;
+  if (parent != nullptr && parent->second.children++ == 0)
+    leaves_.erase(parent->second.used);
+  return &*at.first;
 }
 
-void prefix_cache::touch(tree::iterator at) {
+void prefix_cache::touch(node* at) {
   auto& e = at->second;
   if (e.children == 0)
-    leaves_.erase({e.used, at->first});
+    leaves_.erase(e.used);
   e.used = ++uses_;
   if (e.children == 0)
-    leaves_.insert({e.used, at->first});
+    leaves_.emplace(e.used, at);
 }
 
-kv_lease prefix_cache::find(std::span<const token_id> tokens, uint32_t tokens_max, uint64_t salt) {
-  kv_lease held;
-  auto name = root(salt);
+prefix_hit prefix_cache::find(std::span<const token_id> tokens, uint32_t tokens_max,
+                              std::string_view scope) {
+  prefix_hit held;
+  auto root = roots_.find(scope);
+  if (root == roots_.end())
+    return held;
+  auto parent = root->second.id;
   auto blocks = std::min<size_t>(tokens.size(), tokens_max) / block_tokens_;
   for (size_t i = 0; i < blocks; ++i) {
-    auto part = tokens.subspan(i * block_tokens_, block_tokens_);
-    name = name_of(name, part);
-    auto at = entries_.find(name);
-    if (at == entries_.end() || !std::equal(part.begin(), part.end(), at->second.tokens.begin()))
+    auto* at = find_below(parent, tokens.subspan(i * block_tokens_, block_tokens_));
+    if (at == nullptr)
       break;
     pool_.share(held, {&at->second.block, 1});
     touch(at);
+    parent = at->second.id;
   }
   return held;
 }
 
 void prefix_cache::insert(std::span<const token_id> tokens, std::span<const uint32_t> blocks,
-                          uint64_t salt) {
-  auto parent = root(salt);
+                          std::string_view scope) {
   auto count = std::min(tokens.size() / block_tokens_, blocks.size());
+  if (count == 0 || scope.size() > scope_bytes_max)
+    return;
+  auto root = roots_.find(scope);
+  if (root == roots_.end())
+    root = roots_.emplace(std::string{scope}, scope_root{++ids_, 0}).first;
+  node* parent = nullptr;
   for (size_t i = 0; i < count; ++i) {
     auto part = tokens.subspan(i * block_tokens_, block_tokens_);
-    auto name = name_of(parent, part);
-    auto at = entries_.find(name);
-    if (at == entries_.end()) {
+    auto* at = find_below(parent == nullptr ? root->second.id : parent->second.id, part);
+    if (at == nullptr) {
       if (pool_.is_kept(blocks[i]))
-        return; // The block already stands for another prefix; cannot happen to honest callers.
-      pool_.keep(blocks[i]);
-      at = entries_.emplace(name, entry{{part.begin(), part.end()}, parent, blocks[i], 0, 0}).first;
-      if (auto above = entries_.find(parent);
-          above != entries_.end() && above->second.children++ == 0)
-        leaves_.erase({above->second.used, parent});
-    } else if (!std::equal(part.begin(), part.end(), at->second.tokens.begin())) {
-      return; // A collision: this prefix is simply not cached.
+        break; // The block already stands for another prefix; cannot happen to honest callers.
+      at = add(root, parent, part, blocks[i]);
     }
     touch(at);
-    parent = name;
+    parent = at;
   }
+  if (root->second.entries == 0)
+    roots_.erase(root);
 }
 
 bool prefix_cache::evict_one() {
-  for (const auto& [used, name] : leaves_) {
-    auto at = entries_.find(name);
-    if (pool_.holders(at->second.block) > 0)
-      continue;
-    auto parent = at->second.parent;
-    pool_.unkeep(at->second.block);
-    leaves_.erase({used, name}); // Ends the loop: the range is gone.
-    entries_.erase(at);
-    if (auto above = entries_.find(parent);
-        above != entries_.end() && --above->second.children == 0)
-      leaves_.insert({above->second.used, parent});
-    ++evicted_;
-    return true;
-  }
-  return false;
+  auto leaf = std::find_if(leaves_.begin(), leaves_.end(), [this](const auto& l) {
+    return pool_.holders(l.second->second.block) == 0;
+  });
+  if (leaf == leaves_.end())
+    return false;
+  auto at = entries_.find(leaf->second->first);
+  leaves_.erase(leaf);
+  auto gone = at->second;
+  entries_.erase(at);
+  pool_.unkeep(gone.block);
+  if (gone.parent != nullptr && --gone.parent->second.children == 0)
+    leaves_.emplace(gone.parent->second.used, gone.parent);
+  if (--gone.scope->second.entries == 0)
+    roots_.erase(gone.scope);
+  ++evicted_;
+  return true;
 }
 
 result<kv_lease> prefix_cache::acquire(uint32_t count) {

@@ -49,11 +49,65 @@ TEST_F(prefix_cache_test, a_longer_prompt_hits_its_common_prefix) {
   EXPECT_EQ(cache.find(longer, 12).blocks().size(), 1U);
 }
 
-TEST_F(prefix_cache_test, salts_do_not_see_each_other) {
+TEST_F(prefix_cache_test, scopes_do_not_see_each_other) {
   auto held = *cache.acquire(1);
-  cache.insert(counting(1, 4), held.blocks(), 7);
+  cache.insert(counting(1, 4), held.blocks(), "a");
   EXPECT_EQ(cache.find(counting(1, 4), 4).blocks().size(), 0U);
-  EXPECT_EQ(cache.find(counting(1, 4), 4, 7).blocks().size(), 1U);
+  EXPECT_EQ(cache.find(counting(1, 4), 4, "a").blocks().size(), 1U);
+}
+
+TEST_F(prefix_cache_test, the_same_scope_shares_whatever_bytes_it_is_made_of) {
+  const std::string scope{"\0\xff tenant", 9};
+  auto held = *cache.acquire(2);
+  cache.insert(counting(1, 4), held.blocks().first(1), scope);
+  cache.insert(counting(1, 4), held.blocks().last(1), std::string_view{scope}.substr(0, 1));
+  EXPECT_EQ(blocks_of(cache.find(counting(1, 4), 4, scope)).at(0), held.blocks()[0]);
+  EXPECT_EQ(blocks_of(cache.find(counting(1, 4), 4, scope.substr(0, 1))).at(0), held.blocks()[1]);
+  EXPECT_EQ(cache.scope_count(), 2U);
+}
+
+TEST_F(prefix_cache_test, a_scope_is_forgotten_with_its_last_entry) {
+  for (int i = 0; i < 100; ++i) {
+    auto held = *cache.acquire(2);
+    cache.insert(counting(1, 8), held.blocks(), "scope " + std::to_string(i));
+    EXPECT_LE(cache.scope_count(), 4U); // Eight blocks of two each.
+  }
+  cache.clear();
+  EXPECT_EQ(cache.scope_count(), 0U);
+  EXPECT_EQ(cache.find(counting(1, 8), 8, "scope 99").blocks().size(), 0U);
+}
+
+TEST_F(prefix_cache_test, a_scope_that_is_too_long_is_not_cached) {
+  const std::string longest(prefix_cache::scope_bytes_max, 'x');
+  auto held = *cache.acquire(1);
+  cache.insert(counting(1, 4), held.blocks(), longest + "x");
+  EXPECT_EQ(cache.count(), 0U);
+  cache.insert(counting(1, 4), held.blocks(), longest);
+  EXPECT_EQ(cache.find(counting(1, 4), 4, longest).blocks().size(), 1U);
+  EXPECT_EQ(cache.find(counting(1, 4), 4, longest + "x").blocks().size(), 0U);
+}
+
+TEST_F(prefix_cache_test, what_holds_nothing_whole_leaves_no_scope) {
+  auto held = *cache.acquire(1);
+  cache.insert(counting(1, 3), held.blocks(), "a");
+  cache.insert(counting(1, 4), {}, "b");
+  cache.insert(counting(1, 4), held.blocks(), "c");
+  cache.insert(counting(9, 4), held.blocks(), "d"); // The block stands for something else.
+  EXPECT_EQ(cache.scope_count(), 1U);
+}
+
+TEST_F(prefix_cache_test, what_a_lookup_holds_outlives_every_eviction) {
+  auto prompt = counting(1, 12);
+  {
+    auto held = *cache.acquire(3);
+    cache.insert(prompt, held.blocks());
+  }
+  auto hit = cache.find(prompt, 8);
+  auto rest = *cache.acquire(6); // Takes the third block, which the lookup did not hold.
+  EXPECT_FALSE(cache.acquire(1));
+  cache.clear();
+  EXPECT_EQ(cache.count(), 2U);
+  EXPECT_EQ(blocks_of(cache.find(prompt, 12)), blocks_of(hit));
 }
 
 TEST_F(prefix_cache_test, idle_blocks_are_cached_and_come_back_with_their_generation) {
