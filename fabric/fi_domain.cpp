@@ -1,9 +1,9 @@
 #include "fabric/fi_domain.hpp"
 
+#include "fabric/fi_library.hpp"
 #include "fabric/host_identity.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <set>
 
@@ -13,10 +13,16 @@ namespace {
 
 constexpr auto api_version = FI_VERSION(1, 17);
 
+/// @returns An empty description, as fi_allocinfo() does.
+fi_info_owner allocated(const fi_library& library) {
+  fi_info_owner out{library.dupinfo(nullptr), {library.freeinfo}};
+  PS_CHECK(out != nullptr);
+  return out;
+}
+
 /// What we cannot do without: reads from a connectionless, reliable endpoint.
-fi_info_owner wanted(const std::string& provider) {
-  fi_info_owner hints{fi_allocinfo()};
-  PS_CHECK(hints != nullptr);
+fi_info_owner wanted(const fi_library& library, const std::string& provider) {
+  auto hints = allocated(library);
   hints->ep_attr->type = FI_EP_RDM;
   hints->caps = FI_MSG | FI_RMA;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
@@ -28,10 +34,11 @@ fi_info_owner wanted(const std::string& provider) {
   return hints;
 }
 
-fi_info_owner ask(const fi_info* hints, const char* node, int& status) {
+fi_info_owner ask(const fi_library& library, const fi_info* hints, const char* node, int& status) {
   fi_info* found = nullptr;
-  status = fi_getinfo(api_version, node, nullptr, node != nullptr ? FI_SOURCE : 0, hints, &found);
-  return fi_info_owner{status == 0 ? found : nullptr};
+  uint64_t flags = node != nullptr ? FI_SOURCE : 0;
+  status = library.getinfo(api_version, node, nullptr, flags, hints, &found);
+  return {status == 0 ? found : nullptr, {library.freeinfo}};
 }
 
 std::string names(const fi_info* list) {
@@ -44,22 +51,24 @@ std::string names(const fi_info* list) {
   return out.empty() ? "none" : out;
 }
 
-error explain(const std::string& provider, const std::string& bind_address, int status) {
+error explain(const fi_library& library, const std::string& provider,
+              const std::string& bind_address, int status) {
   int ignored = 0;
-  auto would_do = names(ask(wanted("").get(), bind_address.c_str(), ignored).get());
-  auto bare = fi_info_owner{fi_allocinfo()};
+  auto would_do
+    = names(ask(library, wanted(library, "").get(), bind_address.c_str(), ignored).get());
+  auto bare = allocated(library);
   bare->fabric_attr->prov_name = ::strdup(provider.c_str());
   bare->mode = ~0ULL;
   bare->domain_attr->mode = ~0ULL;
   bare->domain_attr->mr_mode = ~3; // All bits but the two of the old basic and scalable modes.
-  bool exists = ask(bare.get(), nullptr, ignored) != nullptr;
-  bool here = ask(wanted(provider).get(), nullptr, ignored) != nullptr;
+  bool exists = ask(library, bare.get(), nullptr, ignored) != nullptr;
+  bool here = ask(library, wanted(library, provider).get(), nullptr, ignored) != nullptr;
   std::string why = !exists ? "is not there (no such provider, or no such hardware)"
                     : !here ? "lacks reliable datagram endpoints with remote reads (FI_EP_RDM, "
                               "FI_RMA)"
                             : "has no address " + bind_address;
   return {errc::unsupported, "libfabric provider \"" + provider + "\" " + why + " ["
-                               + fi_strerror(-status) + "]; at " + bind_address
+                               + fi_error_text(-status) + "]; at " + bind_address
                                + " these would do: " + would_do};
 }
 
@@ -67,15 +76,16 @@ error explain(const std::string& provider, const std::string& bind_address, int 
 
 result<std::unique_ptr<fi_domain_owner>> fi_domain_owner::open(const std::string& provider,
                                                                const std::string& bind_address) {
-  // Before the first fi_getinfo, which loads the library that takes signals; see signals.hpp.
-  ::setenv("IPATH_NO_BACKTRACE", "1", 1);
+  auto library = fi_library::load();
+  if (!library)
+    return library.err();
   std::unique_ptr<fi_domain_owner> out{new fi_domain_owner};
   int status = 0;
-  out->info_ = ask(wanted(provider).get(), bind_address.c_str(), status);
+  out->info_ = ask(*library, wanted(*library, provider).get(), bind_address.c_str(), status);
   if (out->info_ == nullptr)
-    return explain(provider, bind_address, status);
+    return explain(*library, provider, bind_address, status);
   fid_fabric* fabric = nullptr;
-  if (status = fi_fabric(out->info_->fabric_attr, &fabric, nullptr); status != 0)
+  if (status = library->fabric(out->info_->fabric_attr, &fabric, nullptr); status != 0)
     return fi_error(status, "opening provider \"" + provider + '"');
   out->fabric_.reset(fabric);
   fid_domain* domain = nullptr;

@@ -10,6 +10,7 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -22,12 +23,19 @@ struct fi_closer {
   }
 };
 struct fi_info_freer {
-  void operator()(fi_info* info) const noexcept { fi_freeinfo(info); }
+  void (*freeinfo)(fi_info*) = nullptr; ///< The library's.
+  void operator()(fi_info* info) const noexcept { freeinfo(info); }
 };
 
 template <class Fid>
 using fi_owner = std::unique_ptr<Fid, fi_closer>;
 using fi_info_owner = std::unique_ptr<fi_info, fi_info_freer>;
+
+/// The system's numbers are the system's words; libfabric's own begin at FI_ERRNO_OFFSET.
+[[nodiscard]] inline std::string fi_error_text(int number) {
+  return number < FI_ERRNO_OFFSET ? std::string{std::strerror(number)}
+                                  : "error " + std::to_string(number) + " of rdma/fi_errno.h";
+}
 
 /// @param status What a fi_* call returned, negative. @param doing What was tried.
 [[nodiscard]] inline error fi_error(ssize_t status, const std::string& doing) {
@@ -36,7 +44,7 @@ using fi_info_owner = std::unique_ptr<fi_info, fi_info_freer>;
               || number == FI_ECONNABORTED || number == FI_ECANCELED || number == FI_EHOSTUNREACH
               || number == FI_ENETUNREACH || number == FI_ESHUTDOWN;
   return {lost ? errc::peer_lost : errc::transfer_failed,
-          "libfabric, " + doing + ": " + fi_strerror(number)};
+          "libfabric, " + doing + ": " + fi_error_text(number)};
 }
 
 } // namespace penstock::fabric

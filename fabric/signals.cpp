@@ -1,15 +1,21 @@
 #include "fabric/signals.hpp"
 
-#include <csignal>
-#include <cstdlib>
-#include <initializer_list>
-
 namespace penstock::fabric {
 
-void restore_default_signals() {
-  ::setenv("IPATH_NO_BACKTRACE", "1", 1); // Children that load the library find it set.
-  for (int number : {SIGINT, SIGILL, SIGABRT, SIGBUS, SIGSEGV, SIGTERM})
-    std::signal(number, SIG_DFL);
+namespace {
+
+constexpr std::array<int, 6> taken{SIGINT, SIGILL, SIGABRT, SIGBUS, SIGSEGV, SIGTERM};
+
+} // namespace
+
+kept_signals::kept_signals() {
+  for (size_t i = 0; i < taken.size(); ++i)
+    ::sigaction(taken[i], nullptr, &before_[i]);
+}
+
+kept_signals::~kept_signals() {
+  for (size_t i = 0; i < taken.size(); ++i)
+    ::sigaction(taken[i], &before_[i], nullptr);
 }
 
 } // namespace penstock::fabric

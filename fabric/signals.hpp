@@ -1,13 +1,25 @@
-// Undoes what a library of libfabric does to this process's signals when it is loaded.
+// Keeps this process's signal handlers over the loading of a library that takes them.
 //
 // Debian's libfabric links libinfinipath, which takes SIGINT, SIGILL, SIGABRT, SIGBUS, SIGSEGV and
-// SIGTERM before main() runs: Ctrl-C would then print a backtrace instead of draining.
+// SIGTERM when it is loaded: Ctrl-C would then print a backtrace instead of draining.
 #pragma once
+
+#include <signal.h>
+
+#include <array>
 
 namespace penstock::fabric {
 
-/// Gives those six signals back their default action and tells the library to leave them alone.
-/// Call it first thing in main(): before threads, and before handlers of one's own.
-void restore_default_signals();
+/// While it lives, changes to those six are temporary.
+class kept_signals {
+public:
+  kept_signals();
+  ~kept_signals();
+  kept_signals(const kept_signals&) = delete;
+  kept_signals& operator=(const kept_signals&) = delete;
+
+private:
+  std::array<struct sigaction, 6> before_{};
+};
 
 } // namespace penstock::fabric
