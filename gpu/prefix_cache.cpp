@@ -4,113 +4,149 @@
 
 namespace penstock::gpu {
 
-prefix_cache::prefix_cache(block_pool& pool, uint32_t block_tokens)
-  : pool_(pool), block_tokens_(block_tokens) {
+prefix_cache::prefix_cache(block_pool& pool, uint32_t block_tokens, host_tier* tier)
+  : pool_(pool), block_tokens_(block_tokens),
+    tier_(tier != nullptr && tier->capacity() > 0 ? tier : nullptr) {
   PS_CHECK(block_tokens_ > 0);
 }
 
 prefix_cache::~prefix_cache() {
-  for (const auto& [what, e] : entries_)
-    pool_.unkeep(e.block); // Those in use become free when their leases die.
-}
-
-prefix_cache::node* prefix_cache::find_below(uint64_t parent, std::span<const token_id> tokens) {
-  auto at = entries_.find(key_view{parent, tokens});
-  return at == entries_.end() ? nullptr : &*at;
-}
-
-prefix_cache::node* prefix_cache::add(const scopes::iterator& scope, node* parent,
-                                      std::span<const token_id> tokens, uint32_t block) {
-  pool_.keep(block);
-  auto above = parent == nullptr ? scope->second.id : parent->second.id;
-  auto at = entries_.emplace(key{above, {tokens.begin(), tokens.end()}},
-                             entry{++ids_, parent, scope, block, 0, 0});
-  ++scope->second.entries;
-  if (parent != nullptr && parent->second.children++ == 0)
-    leaves_.erase(parent->second.used);
-  return &*at.first;
-}
-
-void prefix_cache::touch(node* at) {
-  auto& e = at->second;
-  if (e.children == 0)
-    leaves_.erase(e.used);
-  e.used = ++uses_;
-  if (e.children == 0)
-    leaves_.emplace(e.used, at);
+  tree_.for_each([this](const node& at) {
+    if (at.where == place::pool)
+      pool_.unkeep(at.index); // Those in use become free when their leases die.
+    else
+      tier_->drop(at.index);
+  });
 }
 
 prefix_hit prefix_cache::find(std::span<const token_id> tokens, uint32_t tokens_max,
                               std::string_view scope) {
   prefix_hit held;
-  auto root = roots_.find(scope);
-  if (root == roots_.end())
-    return held;
-  auto parent = root->second.id;
+  // All are touched first, so that bringing one back does not push out those that come after it.
+  std::vector<uint64_t> parents{tree_.root_of(scope)};
   auto blocks = std::min<size_t>(tokens.size(), tokens_max) / block_tokens_;
   for (size_t i = 0; i < blocks; ++i) {
-    auto* at = find_below(parent, tokens.subspan(i * block_tokens_, block_tokens_));
+    auto* at = tree_.find(parents.back(), tokens.subspan(i * block_tokens_, block_tokens_));
     if (at == nullptr)
       break;
-    pool_.share(held, {&at->second.block, 1});
-    touch(at);
-    parent = at->second.id;
+    tree_.touch(at);
+    if (at->where == place::pool)
+      pool_.share(held, {&at->index, 1});
+    parents.push_back(at->id);
+  }
+  for (auto i = held.blocks().size(); i + 1 < parents.size(); ++i) {
+    auto* at = tree_.find(parents[i], tokens.subspan(i * block_tokens_, block_tokens_));
+    if (at == nullptr || !restore(at, held))
+      break; // Pushed out after all, or no block for it.
   }
   return held;
 }
 
-void prefix_cache::insert(std::span<const token_id> tokens, std::span<const uint32_t> blocks,
-                          std::string_view scope) {
-  auto count = std::min(tokens.size() / block_tokens_, blocks.size());
-  if (count == 0 || scope.size() > scope_bytes_max)
-    return;
-  auto root = roots_.find(scope);
-  if (root == roots_.end())
-    root = roots_.emplace(std::string{scope}, scope_root{++ids_, 0}).first;
-  node* parent = nullptr;
-  for (size_t i = 0; i < count; ++i) {
-    auto part = tokens.subspan(i * block_tokens_, block_tokens_);
-    auto* at = find_below(parent == nullptr ? root->second.id : parent->second.id, part);
-    if (at == nullptr) {
-      if (pool_.is_kept(blocks[i]))
-        break; // The block already stands for another prefix; cannot happen to honest callers.
-      at = add(root, parent, part, blocks[i]);
-    }
-    touch(at);
-    parent = at;
+bool prefix_cache::restore(node* at, prefix_hit& into) {
+  auto slot = at->index;
+  tree_.move(at, place::moving, slot);
+  tier_->lift(slot);
+  auto fresh = acquire(1);
+  if (!fresh) {
+    tier_->put_back(slot); // Nothing was evicted, so its room is still there.
+    tree_.move(at, place::host, slot);
+    return false;
   }
-  if (root->second.entries == 0)
-    roots_.erase(root);
+  auto block = fresh->blocks()[0];
+  tier_->land(slot, block);
+  pool_.keep(block);
+  tree_.move(at, place::pool, block);
+  block_pool::join(into, std::move(*fresh));
+  ++into.from_host;
+  return true;
 }
 
-bool prefix_cache::evict_one() {
-  auto leaf = std::find_if(leaves_.begin(), leaves_.end(), [this](const auto& l) {
-    return pool_.holders(l.second->second.block) == 0;
-  });
-  if (leaf == leaves_.end())
+void prefix_cache::insert(std::span<const token_id> tokens, std::span<const uint32_t> blocks,
+                          std::string_view scope) {
+  if (scope.size() > scope_bytes_max)
+    return;
+  node* parent = nullptr;
+  auto count = std::min(tokens.size() / block_tokens_, blocks.size());
+  for (size_t i = 0; i < count; ++i) {
+    auto part = tokens.subspan(i * block_tokens_, block_tokens_);
+    auto* at = tree_.find(parent == nullptr ? tree_.root_of(scope) : parent->id, part);
+    auto known = at != nullptr && at->where == place::pool;
+    if (!known) {
+      if (pool_.is_kept(blocks[i]))
+        return; // The block already stands for another prefix; cannot happen to honest callers.
+      pool_.keep(blocks[i]);
+    }
+    if (at == nullptr) {
+      at = tree_.add(scope, parent, part, blocks[i]);
+    } else if (!known) {
+      tier_->drop(at->index); // Computed again meanwhile.
+      tree_.move(at, place::pool, blocks[i]);
+    }
+    tree_.touch(at);
+    parent = at;
+  }
+}
+
+bool prefix_cache::evict_one(eviction how) {
+  auto leaf = std::find_if(tree_.pool_leaves().begin(), tree_.pool_leaves().end(),
+                           [this](const auto& l) { return pool_.holders(l.second->index) == 0; });
+  if (leaf == tree_.pool_leaves().end())
     return false;
-  auto at = entries_.find(leaf->second->first);
-  leaves_.erase(leaf);
-  auto gone = at->second;
-  entries_.erase(at);
-  pool_.unkeep(gone.block);
-  if (gone.parent != nullptr && --gone.parent->second.children == 0)
-    leaves_.emplace(gone.parent->second.used, gone.parent);
-  if (--gone.scope->second.entries == 0)
-    roots_.erase(gone.scope);
+  auto* at = leaf->second;
+  auto block = at->index;
+  if (how == eviction::save && tier_ != nullptr) {
+    if (!tier_->has_room()) {
+      PS_CHECK(forget_one_in_host()); // What is full has a leaf.
+      ++host_evicted_;
+    }
+    tree_.move(at, place::host, tier_->save(block));
+  } else {
+    tree_.erase(at);
+  }
+  pool_.unkeep(block);
   ++evicted_;
   return true;
 }
 
+bool prefix_cache::forget_one_in_host() {
+  if (tree_.host_leaves().empty())
+    return false;
+  auto* at = tree_.host_leaves().begin()->second;
+  tier_->drop(at->index);
+  tree_.erase(at);
+  return true;
+}
+
 result<kv_lease> prefix_cache::acquire(uint32_t count) {
-  while (pool_.counts().free < count && evict_one()) {
+  while (pool_.counts().free < count && evict_one(eviction::save)) {
   }
   return pool_.acquire(count);
 }
 
 void prefix_cache::clear() {
-  while (evict_one()) {
+  while (forget_one_in_host()) {
   }
+  while (evict_one(eviction::forget)) {
+  }
+}
+
+host_room prefix_cache::room_for(uint32_t blocks) const noexcept {
+  if (tier_ == nullptr || blocks > tier_->capacity())
+    return host_room::none;
+  return blocks <= tier_->capacity() - tier_->count() ? host_room::free : host_room::taken;
+}
+
+prefix_cache_counts prefix_cache::counts() const noexcept {
+  prefix_cache_counts out;
+  out.evicted = evicted_;
+  out.host_evicted = host_evicted_;
+  if (tier_ != nullptr) {
+    out.host_saved = tier_->saved_count();
+    out.host_loaded = tier_->loaded_count();
+    out.host_bytes = tier_->count() * tier_->block_bytes();
+    out.host_bytes_max = tier_->capacity() * tier_->block_bytes();
+  }
+  return out;
 }
 
 } // namespace penstock::gpu

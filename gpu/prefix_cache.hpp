@@ -1,30 +1,43 @@
 // Which blocks hold the KV of which token prefixes, so that a prompt that begins like an earlier
 // one need not be computed or moved again.
 //
-// A tree per scope: an entry is one full block, found by its parent and its tokens, which are
-// compared in full. No hash decides anything, so neither a wrong answer nor one scope's content in
-// another can come of a collision. Entries in use are shared by leases; idle ones are evicted leaf
-// first, least recently used first, when acquire() needs room. Bookkeeping only; one owner; decides
-// nothing about steps.
-// Invariant: an entry's block is kept in the pool, its parent is an entry too or a scope's root,
-// and a scope has a root as long as it has entries.
+// Entries in use are shared by leases; idle ones leave the pool leaf first, least recently used
+// first, when blocks are short. With a host tier their bytes move there, and find() brings them
+// back; without, or when the tier is full, they are forgotten. One owner; decides nothing about
+// steps. How entries are told apart is prefix_tree's business.
+// Invariant: an entry is in the pool, its block kept there, or in host memory, below those of its
+// prefix that are in the pool; never in both.
 #pragma once
 
-#include "base/request.hpp"
 #include "gpu/block_pool.hpp"
+#include "gpu/host_tier.hpp"
+#include "gpu/prefix_tree.hpp"
 
-#include <compare>
-#include <map>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace penstock::gpu {
 
 /// A lease on the blocks of a found prefix, in order.
 struct prefix_hit : kv_lease {
   uint32_t from_host = 0; ///< How many of the blocks, the last ones, came from host memory.
+};
+
+/// Whether more blocks would find room in host memory.
+enum class host_room : uint8_t {
+  none,  ///< Never all of them.
+  taken, ///< Yes, but less recently used ones would go.
+  free,  ///< Yes, beside all that is there.
+};
+
+/// What a cache did since it was made, and what it holds of host memory now.
+struct prefix_cache_counts {
+  uint64_t evicted = 0;      ///< Blocks that left the pool, to host memory or for good.
+  uint64_t host_saved = 0;   ///< Blocks copied to host memory.
+  uint64_t host_loaded = 0;  ///< Blocks copied back.
+  uint64_t host_evicted = 0; ///< Blocks forgotten because host memory was full.
+  uint64_t host_bytes = 0;
+  uint64_t host_bytes_max = 0;
 };
 
 class prefix_cache {
@@ -34,12 +47,14 @@ public:
 
   /// @param pool Outlives the cache; nobody else keeps its blocks.
   /// @param block_tokens Tokens per block, > 0.
-  prefix_cache(block_pool& pool, uint32_t block_tokens);
+  /// @param tier Of the same pool, used by nobody else; outlives the cache. Null: none.
+  prefix_cache(block_pool& pool, uint32_t block_tokens, host_tier* tier = nullptr);
   ~prefix_cache();
   prefix_cache(const prefix_cache&) = delete;
   prefix_cache& operator=(const prefix_cache&) = delete;
 
-  /// Finds the longest cached prefix of whole blocks and holds it.
+  /// Finds the longest cached prefix of whole blocks and holds it. What of it is in host memory
+  /// comes back into the pool as far as blocks are free or idle; beyond, the hit ends earlier.
   /// @param tokens_max Tokens of the prefix at most.
   /// @param scope Any bytes, e.g. a tenant; only what was entered with the same is found.
   /// @returns A lease on its blocks in order; it holds blocks().size() * block_tokens tokens.
@@ -55,66 +70,33 @@ public:
   /// As block_pool::acquire, evicting idle entries where blocks are short.
   [[nodiscard]] result<kv_lease> acquire(uint32_t count);
 
-  /// Evicts every idle entry.
+  /// Forgets every idle entry and everything in host memory.
   void clear();
 
-  [[nodiscard]] uint32_t count() const noexcept { return static_cast<uint32_t>(entries_.size()); }
-  [[nodiscard]] uint32_t scope_count() const noexcept {
-    return static_cast<uint32_t>(roots_.size());
-  }
-  [[nodiscard]] uint64_t evicted_count() const noexcept { return evicted_; }
+  /// @returns Whether `blocks` more would find room in host memory, were they evicted now.
+  [[nodiscard]] host_room room_for(uint32_t blocks) const noexcept;
+
+  /// Entries, in the pool and in host memory.
+  [[nodiscard]] uint32_t count() const noexcept { return tree_.count(); }
+  [[nodiscard]] uint32_t scope_count() const noexcept { return tree_.scope_count(); }
+  [[nodiscard]] prefix_cache_counts counts() const noexcept;
 
 private:
-  struct scope_root {
-    uint64_t id = 0; // As an entry's: never used twice.
-    uint32_t entries = 0;
-  };
-  using scopes = std::map<std::string, scope_root, std::less<>>;
+  using node = prefix_tree::node;
+  using place = prefix_tree::place;
 
-  /// What an entry is found by: a view to look up, a vector to keep.
-  template <class Tokens>
-  struct name {
-    uint64_t parent = 0; // Id of the entry or root above.
-    Tokens tokens;
-  };
-  using key = name<std::vector<token_id>>;
-  using key_view = name<std::span<const token_id>>;
-  struct by_name {
-    using is_transparent = void;
-    bool operator()(const auto& a, const auto& b) const {
-      if (a.parent != b.parent)
-        return a.parent < b.parent;
-      return std::lexicographical_compare(a.tokens.begin(), a.tokens.end(), b.tokens.begin(),
-                                          b.tokens.end());
-    }
-  };
-  struct entry;
-  using node = std::pair<const key, entry>;
-  struct entry {
-    uint64_t id = 0;
-    node* parent = nullptr; // Null below a root.
-    scopes::iterator scope;
-    uint32_t block = 0;
-    uint32_t children = 0;
-    uint64_t used = 0; // When, by uses_; no two are the same.
-  };
-  using tree = std::map<key, entry, by_name>;
-
-  /// @returns The entry under an entry or root; null if there is none.
-  [[nodiscard]] node* find_below(uint64_t parent, std::span<const token_id> tokens);
-  node* add(const scopes::iterator& scope, node* parent, std::span<const token_id> tokens,
-            uint32_t block);
-  void touch(node* at);
-  bool evict_one();
+  bool restore(node* at, prefix_hit& into);
+  void enter_pool(node* at, uint32_t block);
+  enum class eviction : uint8_t { save, forget };
+  bool evict_one(eviction how);
+  bool forget_one_in_host();
 
   block_pool& pool_;
-  uint32_t block_tokens_;
-  scopes roots_;
-  tree entries_;
-  std::map<uint64_t, node*> leaves_; // By age.
-  uint64_t ids_ = 0;
-  uint64_t uses_ = 0;
+  const uint32_t block_tokens_;
+  host_tier* tier_; // Null also if it has no capacity.
+  prefix_tree tree_;
   uint64_t evicted_ = 0;
+  uint64_t host_evicted_ = 0;
 };
 
 } // namespace penstock::gpu
