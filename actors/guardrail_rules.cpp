@@ -9,7 +9,19 @@ namespace {
 /// Memory for one compiled pattern and its automaton's cache.
 constexpr int64_t pattern_bytes_max = int64_t{8} << 20;
 
+std::unique_ptr<re2::RE2> compiled_pattern(const std::string& pattern) {
+  re2::RE2::Options syntax;
+  syntax.set_log_errors(false);
+  syntax.set_max_mem(pattern_bytes_max);
+  return std::make_unique<re2::RE2>(pattern, syntax);
+}
+
 } // namespace
+
+std::string why_not_a_pattern(const std::string& pattern) {
+  auto compiled = compiled_pattern(pattern);
+  return compiled->ok() ? std::string{} : compiled->error();
+}
 
 guardrail_rules::guardrail_rules(options how, const clock& time) : how_(how), time_(&time) {
   PS_CHECK(how_.budget_us > 0);
@@ -21,11 +33,8 @@ guardrail_rules::~guardrail_rules() = default;
 result<guardrail_rules> guardrail_rules::compile(const std::vector<guardrail_rule>& rules,
                                                  options how, const clock& time) {
   guardrail_rules out{how, time};
-  re2::RE2::Options syntax;
-  syntax.set_log_errors(false);
-  syntax.set_max_mem(pattern_bytes_max);
   for (const auto& rule : rules) {
-    auto pattern = std::make_unique<re2::RE2>(rule.pattern, syntax);
+    auto pattern = compiled_pattern(rule.pattern);
     if (!pattern->ok())
       return error{errc::invalid_argument,
                    "guardrail rule \"" + rule.name + "\": pattern: " + pattern->error()};

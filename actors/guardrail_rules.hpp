@@ -26,6 +26,9 @@ struct guardrail_rule {
   std::string pattern; ///< RE2 syntax, UTF-8.
 };
 
+/// @returns What RE2 says of a pattern it does not take; empty if it is good.
+[[nodiscard]] std::string why_not_a_pattern(const std::string& pattern);
+
 class guardrail_rules {
 public:
   struct options {

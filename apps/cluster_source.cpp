@@ -1,5 +1,6 @@
 #include "apps/cluster_source.hpp"
 
+#include "actors/guardrail_rules.hpp"
 #include "apps/builtin_model.hpp"
 #include "apps/model_facts.hpp"
 #include "cluster/default_config.hpp"
@@ -26,6 +27,17 @@ void override_model(cluster::cluster_config& config, const std::string& model) {
     node.model = config.model;
 }
 
+/// What only the library that runs the rules can find.
+std::vector<cluster::mistake> bad_patterns(const cluster::guardrail_config& guardrail) {
+  std::vector<cluster::mistake> out;
+  for (const auto& rule : guardrail.rules)
+    if (auto why = actors::why_not_a_pattern(rule.pattern); !why.empty())
+      out.push_back({rule.file, rule.at, "rule " + cluster::in_quotes(rule.name), "pattern",
+                     "does not compile: " + cluster::in_quotes(why, 200),
+                     "a regular expression in RE2 syntax", ""});
+  return out;
+}
+
 } // namespace
 
 std::vector<std::string> cluster_source::as_arguments() const {
@@ -44,6 +56,12 @@ std::optional<cluster::cluster_config> read_cluster(const cluster_source& from) 
   std::cerr << cluster::to_text(report.mistakes);
   for (const auto& warning : report.warnings)
     std::cerr << "warning: " << cluster::to_text(warning) << '\n';
+  if (report.config) {
+    auto mistakes = bad_patterns(report.config->guardrail);
+    std::cerr << cluster::to_text(mistakes);
+    if (!mistakes.empty())
+      return std::nullopt;
+  }
   if (report.config && !from.model.empty())
     override_model(*report.config, from.model);
   return std::move(report.config);

@@ -63,7 +63,7 @@ struct request_config {
 struct guardrail_rule {
   std::string name;    ///< Unique; [a-z0-9_-], 1..32 bytes.
   std::string pattern; ///< Regular expression, 1..4096 bytes; compiled by its user.
-  std::string file;    ///< Where it was written, for whoever finds it does not compile.
+  std::string file;    ///< Where the pattern is, for whoever finds it does not compile.
   position at;
 };
 

@@ -146,14 +146,15 @@ void read_rule(const toml::table& table, size_t index, std::vector<guardrail_rul
   table_reader in{table, "rule " + std::to_string(index + 1), out};
   guardrail_rule rule;
   rule.file = out.file;
-  rule.at = position_of(table.source());
   in.name("name", rule.name);
   if (!in.has("name"))
     in.missing("name", R"(a short name such as "no-keys")");
   else if (!rule.name.empty())
     in.rename("rule " + in_quotes(rule.name));
   in.text("pattern", rule.pattern, pattern_bytes_max);
-  if (!in.has("pattern"))
+  if (const auto* pattern = table.get("pattern"); pattern != nullptr)
+    rule.at = position_of(pattern->source());
+  else
     in.missing("pattern", "a regular expression in RE2 syntax");
   (void)in.choice("action", actions);
   if (std::any_of(rules.begin(), rules.end(),
