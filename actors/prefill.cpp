@@ -97,7 +97,7 @@ void prefill_state::pump() {
   }
   auto counts = how->pool->counts();
   how->load->queued_tokens = queue->queued_tokens();
-  how->load->blocks_free = counts.free;
+  how->load->blocks_free = counts.free + counts.cached; // Idle entries go when blocks are short.
   how->load->blocks_capacity = counts.capacity;
   how->probe.queued(queue->queued_tokens());
   how->kv.blocks(counts.free, counts.leased, counts.cached, counts.quarantined);
