@@ -11,13 +11,13 @@ namespace penstock::actors {
 
 node::node(caf::actor_system& system, node_parts parts)
   : system_(system), parts_(std::move(parts)) {
-  router_ = system_.spawn(actors::router, parts_.self);
+  router_ = system_.spawn(actors::router, parts_.self, parts_.probe);
   keep(router_);
   for (node_index n = 0; n < parts_.links.size(); ++n) {
     if (!parts_.links[n])
       continue;
     auto line = std::make_shared<std::unique_ptr<link>>(std::move(parts_.links[n]));
-    auto way = system_.spawn(peer, line, parts_.link_every);
+    auto way = system_.spawn(peer, line, parts_.link_every, parts_.probe);
     caf::anon_send(router_, set_peer{n, way});
     keep(way);
   }

@@ -9,7 +9,7 @@ namespace penstock::actors {
 void router_state::deliver(const schema::message& m) {
   auto header = schema::decode_header(m);
   if (!header) {
-    ++dropped;
+    probe.message_dropped(ops::drop_reason::malformed);
     log::warn("message_malformed", {{"detail", header.err().detail}});
     return;
   }
@@ -19,17 +19,17 @@ void router_state::deliver(const schema::message& m) {
     if (h.from.node == self.node && peer != peers.end())
       caf::anon_send(peer->second, m);
     else
-      ++dropped; // We relay for nobody.
+      probe.message_dropped(ops::drop_reason::stranger); // We relay for nobody.
     return;
   }
   if (h.to.incarnation != 0 && h.to.incarnation != self.incarnation) {
-    ++dropped; // For an earlier start of this node.
+    probe.message_dropped(ops::drop_reason::stale);
     return;
   }
   if (h.from.node != self.node) {
     auto& known = newest[h.from.node];
     if (h.from.incarnation < known) {
-      ++dropped;
+      probe.message_dropped(ops::drop_reason::stale);
       return;
     }
     known = h.from.incarnation;
@@ -40,11 +40,13 @@ void router_state::deliver(const schema::message& m) {
   if (who != roles.end())
     caf::anon_send(who->second, m);
   else
-    ++dropped;
+    probe.message_dropped(ops::drop_reason::stranger);
 }
 
-caf::behavior router(caf::stateful_actor<router_state>* self, schema::node_ref me) {
+caf::behavior router(caf::stateful_actor<router_state>* self, schema::node_ref me,
+                     ops::node_probe probe) {
   self->state.self = me;
+  self->state.probe = std::move(probe);
   return {
     [self](const schema::message& m) { self->state.deliver(m); },
     [self](const set_role& r) { self->state.roles[r.role] = r.who; },

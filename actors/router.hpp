@@ -5,6 +5,7 @@
 #pragma once
 
 #include "actors/protocol.hpp"
+#include "ops/node_probe.hpp"
 
 #include <caf/actor.hpp>
 #include <caf/event_based_actor.hpp>
@@ -32,12 +33,14 @@ struct router_state {
   std::map<schema::role, caf::actor> roles;
   std::map<node_index, caf::actor> peers;
   std::map<node_index, incarnation_id> newest; ///< Latest start heard of, per node.
-  uint64_t dropped = 0;
+  ops::node_probe probe;
 
   void deliver(const schema::message& m);
 };
 
-caf::behavior router(caf::stateful_actor<router_state>* self, schema::node_ref me);
+/// @param probe Counts what is dropped.
+caf::behavior router(caf::stateful_actor<router_state>* self, schema::node_ref me,
+                     ops::node_probe probe);
 
 } // namespace penstock::actors
 

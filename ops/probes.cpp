@@ -182,6 +182,11 @@ node_probe make_node(metrics& m, const node_identity& self) {
   p.restarts_.add(static_cast<double>(self.restarts));
   p.missed_ = m.make_counter("penstock_node_missed_heartbeats_total",
                              "Heartbeats of other nodes that did not come.");
+  constexpr const char* reasons[] = {"malformed", "stale", "stranger", "unreachable"};
+  for (size_t i = 0; i < p.dropped_.size(); ++i)
+    p.dropped_[i] = m.make_counter("penstock_node_dropped_messages_total",
+                                   "Messages between nodes not delivered, by reason.",
+                                   {{"reason", reasons[i]}});
   p.peers_ = m.make_gauge("penstock_node_alive_peers", "Other nodes this node holds for alive.");
   return p;
 }

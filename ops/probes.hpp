@@ -7,6 +7,7 @@
 
 #include "base/request.hpp"
 #include "ops/metrics.hpp"
+#include "ops/node_probe.hpp"
 
 #include <array>
 #include <cstdint>
@@ -101,27 +102,6 @@ struct pool_probe {
 
   gauge free_, leased_, cached_, quarantined_;
 };
-
-struct node_probe {
-  void heartbeats_missed(uint64_t count) const { missed_.add(static_cast<double>(count)); }
-  void peers_alive(uint32_t count) const { peers_.set(count); }
-
-  counter restarts_, missed_;
-  gauge info_, started_, peers_;
-};
-
-/// What a node says about itself, once.
-struct node_identity {
-  std::string name;         ///< From the cluster file.
-  std::string roles;        ///< "gateway", "gateway+prefill", ...
-  std::string version;      ///< Of this build.
-  std::string numerics;     ///< The numerics id; empty on a node without a device.
-  double start_seconds = 0; ///< Unix time of the process's start.
-  uint64_t restarts = 0;    ///< How often the supervisor restarted this node; see restarts_from().
-};
-
-/// @param text The supervisor's PENSTOCK_RESTARTS, or null. @returns The count; 0 if it is none.
-[[nodiscard]] uint64_t restarts_from(const char* text) noexcept;
 
 /// All probes of one node. Made once, before the actors.
 struct probes {
