@@ -38,6 +38,24 @@ void directory_state::beat() {
   how->probe.peers_alive(members->alive_count());
   how->probe.heartbeats_missed(members->missed() - missed_reported);
   missed_reported = members->missed();
+  if (how->health != nullptr)
+    report_health();
+}
+
+void directory_state::report_health() {
+  how->health->went_round(how->time->now());
+  auto someone = [this](schema::role r) {
+    return std::any_of(nodes.begin(), nodes.end(), [this, r](const auto& each) {
+      return members->alive(each.first) && each.second.said.ready && plays(each.second.said, r);
+    });
+  };
+  bool gateway = plays(how->identity, schema::role::gateway);
+  if (gateway && !someone(schema::role::decode))
+    how->health->set_unready("no live decode node");
+  else if (gateway && !someone(schema::role::prefill))
+    how->health->set_unready("no live prefill node");
+  else
+    how->health->set_ready();
 }
 
 void directory_state::hear(const schema::header& h, const schema::heartbeat& said) {

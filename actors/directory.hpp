@@ -8,6 +8,7 @@
 #include "actors/node_load.hpp"
 #include "cluster/membership.hpp"
 #include "cluster/placement.hpp"
+#include "ops/health.hpp"
 #include "ops/probes.hpp"
 
 #include <caf/event_based_actor.hpp>
@@ -33,6 +34,7 @@ struct directory_setup {
   const clock* time = nullptr; ///< Outlives the actor.
   node_load* load = nullptr;   ///< Outlives the actor.
   ops::node_probe probe;
+  ops::health* health = nullptr; ///< May be null. Outlives the actor.
 };
 
 struct directory_state {
@@ -49,6 +51,8 @@ struct directory_state {
   uint64_t missed_reported = 0;
 
   void beat();
+  /// A gateway takes work if somebody could serve it; other nodes as long as they live.
+  void report_health();
   void hear(const schema::header& h, const schema::heartbeat& said);
   void tell(const std::vector<cluster::membership_event>& events);
   void place(const schema::header& h, const schema::place& m);

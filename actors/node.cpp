@@ -27,16 +27,10 @@ node::node(caf::actor_system& system, node_parts parts)
     start_prefill();
   if (parts_.gateway)
     start_gateway();
-  directory_setup d{{parts_.self, router_},
-                    parts_.node_names,
-                    parts_.identity,
-                    parts_.rows_max,
-                    parts_.block_tokens,
-                    parts_.dead_after_us,
-                    parts_.beat_every,
-                    parts_.time,
-                    &load_,
-                    parts_.probe};
+  directory_setup d{{parts_.self, router_}, parts_.node_names,   parts_.identity,
+                    parts_.rows_max,        parts_.block_tokens, parts_.dead_after_us,
+                    parts_.beat_every,      parts_.time,         &load_,
+                    parts_.probe,           parts_.health};
   auto view = system_.spawn(directory, std::move(d));
   caf::anon_send(router_, set_role{schema::role::directory, view});
   keep(view);
@@ -69,10 +63,11 @@ void node::report_capacity(const gpu::block_pool& pool) {
 
 std::function<caf::actor(const caf::actor& owner)> node::device_spawner(gpu::device* device,
                                                                         std::function<void()> pin) {
-  return [&system = system_, device, pin = std::move(pin),
+  step_watch watch{parts_.health, parts_.time};
+  return [&system = system_, device, pin = std::move(pin), watch,
           alone = parts_.detached](const caf::actor& owner) {
-    return alone ? system.spawn<caf::detached>(device_actor, device, owner, pin)
-                 : system.spawn(device_actor, device, owner, pin);
+    return alone ? system.spawn<caf::detached>(device_actor, device, owner, pin, watch)
+                 : system.spawn(device_actor, device, owner, pin, watch);
   };
 }
 

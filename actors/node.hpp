@@ -68,6 +68,7 @@ struct node_parts {
   std::chrono::microseconds link_every{200'000}; ///< How often links are looked after.
   const clock* time = nullptr;
   ops::node_probe probe;
+  ops::health* health = nullptr; ///< Told of readiness and progress; may be null.
   bool detached = true; ///< Devices and movers get threads of their own; false in simulation.
   std::optional<gateway_part> gateway;
   std::optional<prefill_part> prefill;

@@ -8,8 +8,10 @@
 #include "apps/ready_signal.hpp"
 #include "base/log.hpp"
 #include "fabric/host_identity.hpp"
+#include "ops/health.hpp"
 #include "ops/metrics.hpp"
 #include "ops/probes.hpp"
+#include "ops/status_server.hpp"
 #include "schema/rpc_server.hpp"
 
 #include <algorithm>
@@ -49,8 +51,10 @@ struct node_process::parts {
   cluster::node_plan plan;
   node_index index = 0;
   steady_clock time;
+  ops::health health{time.now()};
   ops::metrics metrics;
   ops::probes probes;
+  std::unique_ptr<ops::status_server> status;
   std::unique_ptr<model::loaded_model> model;
   std::unique_ptr<compute_parts> compute;
   std::unique_ptr<actors::node_system> system;
@@ -63,7 +67,7 @@ struct node_process::parts {
 
   result<void> load();
   void make_probes();
-  result<void> serve_metrics();
+  result<void> serve_status();
   actors::node_parts node_parts(const schema::node_ref& me);
   actors::gateway_part gateway_part(std::shared_ptr<const actors::guardrail_rules> rules);
   actors::prefill_part prefill_part();
@@ -100,10 +104,22 @@ void node_process::parts::make_probes() {
   probes = ops::probes{metrics, who};
 }
 
-result<void> node_process::parts::serve_metrics() {
+result<void> node_process::parts::serve_status() {
   if (!self().metrics)
     return {};
-  return metrics.serve(self().metrics->text());
+  auto page = [this](bool ops::health_view::*good) {
+    auto now = health.view(time.now());
+    return ops::status_page{now.*good ? 200 : 503, "application/json", ops::to_json(now) + '\n'};
+  };
+  ops::status_server::pages shown;
+  shown["/metrics"] = [this] { return ops::status_page{200, ops::metrics_type, metrics.text()}; };
+  shown["/healthz"] = [page] { return page(&ops::health_view::alive); };
+  shown["/readyz"] = [page] { return page(&ops::health_view::ready); };
+  auto serving = ops::status_server::start(self().metrics->text(), std::move(shown));
+  if (!serving)
+    return serving.err();
+  status = std::move(*serving);
+  return {};
 }
 
 actors::gateway_part
@@ -192,6 +208,7 @@ actors::node_parts node_process::parts::node_parts(const schema::node_ref& me) {
   n.beat_every = std::chrono::milliseconds{config.membership.heartbeat_ms};
   n.time = &time;
   n.probe = probes.node;
+  n.health = &health;
   return n;
 }
 
@@ -243,7 +260,7 @@ result<std::unique_ptr<node_process>> node_process::start(const cluster::cluster
   auto started = p->load();
   if (started) {
     p->make_probes();
-    started = p->serve_metrics();
+    started = p->serve_status();
   }
   if (started)
     started = p->start_actors();
@@ -270,6 +287,7 @@ void node_process::stop() {
   auto& p = *parts_;
   if (std::exchange(p.stopped, true))
     return;
+  p.health.set_draining();
   if (p.system)
     p.system->expect_the_end();
   if (p.rpc)

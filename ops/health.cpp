@@ -1,5 +1,7 @@
 #include "ops/health.hpp"
 
+#include "base/check.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -87,14 +89,33 @@ void health::set_dead(std::string reason) {
   reason_ = std::move(reason);
 }
 
-void health::progress(time_us now) {
+void health::work_began(time_us now) {
   std::lock_guard lock{mutex_};
+  ++working_;
   progress_ = std::max(progress_, now);
+}
+
+void health::work_ended(time_us now) {
+  std::lock_guard lock{mutex_};
+  PS_CHECK(working_ > 0);
+  --working_;
+  progress_ = std::max(progress_, now);
+}
+
+void health::went_round(time_us now) {
+  std::lock_guard lock{mutex_};
+  if (working_ == 0)
+    progress_ = std::max(progress_, now);
 }
 
 health_view health::view(time_us now) const {
   std::lock_guard lock{mutex_};
-  return {alive_, ready_, draining_, reason_, now > progress_ ? now - progress_ : 0};
+  health_view out{alive_, ready_, draining_, reason_, now > progress_ ? now - progress_ : 0};
+  if (alive_ && out.progress_age > stall_us_max) {
+    out.ready = false;
+    out.reason = working_ > 0 ? "a step on the device does not end" : "the node's loop is stuck";
+  }
+  return out;
 }
 
 } // namespace penstock::ops

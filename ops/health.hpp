@@ -1,7 +1,8 @@
 // Whether a node lives, may take work, or is leaving, and since when it made no progress.
 //
 // Liveness is not progress: a node whose loop is stuck still answers. So whoever does work says so
-// with progress(), and a reader judges by the age of the last. Thread-safe.
+// and a reader judges by the age of the last progress; a node that is stuck is not ready.
+// Thread-safe.
 #pragma once
 
 #include "base/clock.hpp"
@@ -17,7 +18,7 @@ struct health_view {
   bool ready = false;
   bool draining = false;
   std::string reason;       ///< Why not ready, or why not alive; empty if there is nothing to say.
-  time_us progress_age = 0; ///< Microseconds since the last progress().
+  time_us progress_age = 0; ///< Microseconds since the last progress.
 };
 
 /// @returns "ready", or "not ready: reason", with the age of the last progress; one line.
@@ -38,8 +39,14 @@ public:
   void set_draining();
   /// Will never work again; whatever restarts the process should. Final.
   void set_dead(std::string reason);
-  /// Work was done: a step, a transfer, an idle round of the loop.
-  void progress(time_us now);
+  /// A device step begins or has ended. Both are progress.
+  void work_began(time_us now);
+  void work_ended(time_us now);
+  /// The node's loop went round. Progress unless a step is running: that one has to end.
+  void went_round(time_us now);
+
+  /// Longer without progress, and the node is not ready: long for a step, short for an operator.
+  static constexpr time_us stall_us_max = 10'000'000;
 
   [[nodiscard]] health_view view(time_us now) const;
 
@@ -49,6 +56,7 @@ private:
   bool ready_ = false;
   bool draining_ = false;
   std::string reason_ = "starting";
+  uint32_t working_ = 0; // Steps begun and not ended.
   time_us progress_;
 };
 

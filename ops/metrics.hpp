@@ -1,13 +1,11 @@
-// One process's metrics registry, and the HTTP server that shows it to Prometheus.
+// One process's metrics registry.
 //
-// Knows no metric by name: probes.cpp does. Making instruments locks and allocates, so it is done
-// at start-up; using them does neither.
+// Shows itself as text; status_server serves that. Knows no metric by name: probes.cpp does. Making
+// instruments locks and allocates, so it is done at start-up; using them does neither.
 #pragma once
 
-#include "base/result.hpp"
 #include "ops/instruments.hpp"
 
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,6 +16,9 @@ namespace penstock::ops {
 
 /// Names and values; few, and values from a bounded set.
 using metric_labels = std::vector<std::pair<std::string, std::string>>;
+
+/// The content type of text().
+inline constexpr const char* metrics_type = "text/plain; version=0.0.4; charset=utf-8";
 
 class metrics {
 public:
@@ -36,15 +37,8 @@ public:
                                          std::span<const double> bounds,
                                          const metric_labels& labels = {});
 
-  /// @returns Everything in Prometheus's text format.
+  /// @returns Everything in Prometheus's text format. Any thread.
   [[nodiscard]] std::string text() const;
-
-  /// Starts serving text() at http://ADDRESS/metrics, in threads of its own. Once.
-  /// @param address "127.0.0.1:7690" or "[::1]:7690"; port 0 takes a free one.
-  /// @returns errc::io_failed if the address cannot be bound, with the address and why.
-  [[nodiscard]] result<void> serve(const std::string& address);
-  /// @returns The port served; 0 if none.
-  [[nodiscard]] uint16_t bound_port() const;
 
 private:
   struct state;

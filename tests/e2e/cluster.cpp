@@ -177,6 +177,10 @@ std::map<std::string, double> cluster::metrics_of(const std::string& node) const
   return out;
 }
 
+std::string cluster::page_of(const std::string& node, const std::string& path) const {
+  return http_get(ports_.at("metrics." + node), path);
+}
+
 int cluster::stop() {
   up_->send_signal(SIGTERM);
   return up_->wait().exit_code;

@@ -39,6 +39,8 @@ public:
   [[nodiscard]] pid_t pid_of(const std::string& node) const;
   /// @returns Every sample of a node's metrics, by name with labels.
   [[nodiscard]] std::map<std::string, double> metrics_of(const std::string& node) const;
+  /// @returns The reply to GET `path` on a node's metrics port, headers included; empty if none.
+  [[nodiscard]] std::string page_of(const std::string& node, const std::string& path) const;
   /// SIGTERM to `up`. @returns Its exit code.
   int stop();
   [[nodiscard]] pid_t up_pid() const { return up_->pid(); }

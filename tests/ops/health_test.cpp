@@ -41,10 +41,46 @@ TEST(health, draining_and_death_are_final) {
 
 TEST(health, progress_never_goes_back) {
   health h{0};
-  h.progress(5'000);
-  h.progress(3'000);
+  h.went_round(5'000);
+  h.went_round(3'000);
   EXPECT_EQ(h.view(7'000).progress_age, 2'000U);
   EXPECT_EQ(h.view(4'000).progress_age, 0U);
+}
+
+TEST(health, a_step_that_does_not_end_makes_a_node_not_ready_though_its_loop_goes_round) {
+  health h{0};
+  h.set_ready();
+  h.work_began(1'000'000);
+  h.went_round(11'000'000);
+  EXPECT_TRUE(h.view(11'000'000).ready);
+  h.went_round(12'000'000);
+  auto stuck = h.view(12'000'000);
+  EXPECT_FALSE(stuck.ready);
+  EXPECT_TRUE(stuck.alive);
+  EXPECT_EQ(to_text(stuck),
+            "not ready: a step on the device does not end, last progress 11.000 s ago");
+  h.work_ended(12'500'000);
+  EXPECT_TRUE(h.view(12'500'000).ready);
+}
+
+TEST(health, a_loop_that_does_not_go_round_makes_a_node_not_ready) {
+  health h{0};
+  h.set_ready();
+  h.went_round(1'000'000);
+  EXPECT_EQ(to_text(h.view(12'000'000)),
+            "not ready: the node's loop is stuck, last progress 11.000 s ago");
+  h.went_round(12'000'000);
+  EXPECT_TRUE(h.view(12'000'000).ready);
+}
+
+TEST(health, one_of_two_steps_that_ends_is_progress) {
+  health h{0};
+  h.set_ready();
+  h.work_began(0);
+  h.work_began(1);
+  h.work_ended(9'000'000);
+  EXPECT_TRUE(h.view(15'000'000).ready);
+  EXPECT_FALSE(h.view(20'000'000).ready);
 }
 
 TEST(health, json_escapes_the_reason) {
@@ -59,7 +95,7 @@ TEST(health, writers_and_readers_may_be_different_threads) {
   health h{0};
   std::thread writer{[&h] {
     for (time_us t = 1; t <= 10'000; ++t)
-      h.progress(t);
+      h.went_round(t);
   }};
   for (int i = 0; i < 1000; ++i)
     EXPECT_LE(h.view(10'000).progress_age, 10'000U);
