@@ -47,8 +47,10 @@ std::vector<bookings::admitted> bookings::admit() {
     ++reserved_rows_;
     reserved_blocks_ += e.blocks;
     auto kv_tokens = static_cast<uint32_t>(e.what.tokens.size()) - 1;
-    e.hit = cache_.find(e.what.tokens, kv_tokens);
-    e.cached_tokens = static_cast<uint32_t>(e.hit.blocks().size()) * bounds_.block_tokens;
+    auto hit = cache_.find(e.what.tokens, kv_tokens);
+    cache_.count_hit(hit);
+    e.cached_tokens = static_cast<uint32_t>(hit.blocks().size()) * bounds_.block_tokens;
+    e.hit = std::move(hit);
     now_booked.push_back({order_.front(), e.cached_tokens, e.cached_tokens < kv_tokens});
     order_.pop_front();
   }

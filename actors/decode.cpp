@@ -1,5 +1,6 @@
 #include "actors/decode.hpp"
 
+#include "actors/pool_report.hpp"
 #include "base/log.hpp"
 
 #include <caf/send.hpp>
@@ -191,7 +192,7 @@ void decode_state::report() {
   how->load->blocks_free = counts.capacity - booked->reserved_blocks();
   how->load->blocks_capacity = counts.capacity;
   how->probe.running(batch->running_count());
-  how->kv.blocks(counts.free, counts.leased, counts.cached, counts.quarantined);
+  report_pool(how->kv, *how->pool, *how->cache);
 }
 
 caf::behavior decode(caf::stateful_actor<decode_state>* self, decode_setup how) {

@@ -1,5 +1,6 @@
 #include "actors/prefill.hpp"
 
+#include "actors/pool_report.hpp"
 #include "base/log.hpp"
 
 #include <caf/send.hpp>
@@ -100,7 +101,7 @@ void prefill_state::pump() {
   how->load->blocks_free = counts.free + counts.cached; // Idle entries go when blocks are short.
   how->load->blocks_capacity = counts.capacity;
   how->probe.queued(queue->queued_tokens());
-  how->kv.blocks(counts.free, counts.leased, counts.cached, counts.quarantined);
+  report_pool(how->kv, *how->pool, *how->cache);
 }
 
 caf::behavior prefill(caf::stateful_actor<prefill_state>* self, prefill_setup how) {

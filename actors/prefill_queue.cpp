@@ -40,6 +40,7 @@ bool prefill_queue::start(entry& e, time_us now) {
   auto fresh = cache_.acquire(total - found);
   if (!fresh)
     return false;
+  cache_.count_hit(hit);
   gpu::block_pool::join(hit, std::move(*fresh));
   e.lease.emplace(std::move(hit));
   e.cached = found * limits_.block_tokens;

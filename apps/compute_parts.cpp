@@ -104,12 +104,15 @@ result<std::unique_ptr<compute_parts>> compute_parts::make(const cluster::cluste
   if (!memory)
     return memory.err();
   auto parts = std::make_unique<compute_parts>(
-    compute_parts{options, std::move(*memory), {}, {}, nullptr, nullptr, nullptr, {}, {}});
+    compute_parts{options, std::move(*memory), {}, {}, nullptr, nullptr, nullptr, nullptr, {}, {}});
   auto bytes = parts->memory.bytes();
   parts->pool_bytes = bytes.subspan(table.pool_offset(), layout.pool_bytes());
   parts->scratch = bytes.subspan(scratch_at, scratch_bytes);
   parts->pool = std::make_unique<gpu::block_pool>(table.entries(bytes));
-  parts->cache = std::make_unique<gpu::prefix_cache>(*parts->pool, options.block_tokens);
+  parts->tier = std::make_unique<gpu::host_tier>(gpu::block_copier{parts->pool_bytes, layout},
+                                                 node.host_cache_bytes);
+  parts->cache
+    = std::make_unique<gpu::prefix_cache>(*parts->pool, options.block_tokens, parts->tier.get());
   parts->device = std::make_unique<gpu::host_device>(model.config, model.weights, options,
                                                      parts->pool_bytes, **kernels, time);
   if (auto done = add_transports(*parts, config.fabric.transport, node.listen.address); !done)

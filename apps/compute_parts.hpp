@@ -25,6 +25,7 @@ struct compute_parts {
   std::span<std::byte> pool_bytes;
   std::span<std::byte> scratch; ///< Empty on prefill.
   std::unique_ptr<gpu::block_pool> pool;
+  std::unique_ptr<gpu::host_tier> tier; ///< Of the cache; without capacity if none is configured.
   std::unique_ptr<gpu::prefix_cache> cache;
   std::unique_ptr<gpu::host_device> device;
   std::vector<std::unique_ptr<fabric::transport>> transports;

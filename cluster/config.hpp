@@ -36,8 +36,9 @@ struct node_config {
   std::optional<uint32_t> service_core; ///< Core id; absent: the plan chooses.
   uint32_t kv_blocks = 0;               ///< Blocks of the pool; 0: from kv_memory_bytes.
   uint64_t kv_memory_bytes = uint64_t{64} << 20U; ///< Size of the pool if kv_blocks is 0.
-  uint32_t block_tokens = 16;                     ///< Tokens per block: 16, 32 or 64.
-  uint32_t rows_max = 16;                         ///< Rows decoded at once, in [1, 1024].
+  uint64_t host_cache_bytes = 0;  ///< For what leaves the pool, in [0, 16 TiB]; 0: nothing is kept.
+  uint32_t block_tokens = 16;     ///< Tokens per block: 16, 32 or 64.
+  uint32_t rows_max = 16;         ///< Rows decoded at once, in [1, 1024].
   uint32_t step_tokens_max = 256; ///< Prompt tokens per prefill step, in [1, 65536].
   position at;                    ///< Where the file says so.
 };

@@ -32,6 +32,7 @@ void read_device(table_reader& in, node_config& node) {
 void read_pool(table_reader& in, node_config& node) {
   in.number("kv_blocks", node.kv_blocks, 1, uint64_t{1} << 24U, "blocks");
   in.size("kv_memory", node.kv_memory_bytes, uint64_t{64} << 10U, 16 * 1024 * gib);
+  in.size("host_cache", node.host_cache_bytes, 0, 16 * 1024 * gib);
   if (in.has("kv_blocks") && in.has("kv_memory"))
     in.wrong("kv_memory", "is given beside kv_blocks", {}, "keep one of the two");
   uint32_t tokens = node.block_tokens;
@@ -45,7 +46,7 @@ void read_pool(table_reader& in, node_config& node) {
 /// Keys that only some roles use: on another node they would silently do nothing.
 void warn_unused(table_reader& in, const node_config& node) {
   for (std::string_view key :
-       {"model", "device", "compute_cores", "kv_blocks", "kv_memory", "block_tokens"})
+       {"model", "device", "compute_cores", "kv_blocks", "kv_memory", "host_cache", "block_tokens"})
     if (in.has(key) && !node.roles.computes())
       in.warn(key, "has no effect", "this node neither prefills nor decodes");
   if (in.has("rows_max") && !node.roles.decode)

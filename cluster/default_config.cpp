@@ -25,6 +25,7 @@ roles = ["prefill"]
 listen = "127.0.0.1:7701"
 metrics = "127.0.0.1:7691"
 kv_memory = "64MiB"           # or kv_blocks = 1024
+# host_cache = "256MiB"       # keeps prefixes that leave the pool; 0 by default
 # device = "host"
 # compute_cores = [1]         # the plan chooses cores; name them to decide yourself
 # service_core = 1

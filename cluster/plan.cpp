@@ -49,7 +49,12 @@ void plan_memory(const cluster_config& config, const node_config& node, const mo
   else
     out.kv_bytes = blocks * block_bytes;
   out.weight_bytes = node.roles.decode ? model.weight_bytes_decode : model.weight_bytes_prefill;
-  out.total_bytes += out.kv_bytes + out.weight_bytes;
+  out.host_cache_bytes = node.host_cache_bytes;
+  if (out.host_cache_bytes > 0 && out.host_cache_bytes < block_bytes)
+    p.mistakes.push_back(about(config, node, "host_cache",
+                               "is " + mib(out.host_cache_bytes) + ", less than one KV block",
+                               "give it at least " + mib(block_bytes) + ", or 0"));
+  out.total_bytes += out.kv_bytes + out.weight_bytes + out.host_cache_bytes;
 }
 
 void check_memory(const cluster_config& config, plan& p) {
@@ -63,7 +68,7 @@ void check_memory(const cluster_config& config, plan& p) {
   mistake m{config.file, {}, {}, {}, {}, {}, {}};
   m.found = "the nodes on this machine need " + mib(p.memory_bytes_here) + ", it has "
             + std::to_string(has >> 20U) + " MiB";
-  m.hint = "lower kv_memory or kv_blocks, or move nodes to other hosts";
+  m.hint = "lower kv_memory, kv_blocks or host_cache, or move nodes to other hosts";
   if (p.memory_bytes_here > has)
     p.mistakes.push_back(std::move(m));
   else if (p.memory_bytes_here / 9 > has / 10)

@@ -45,7 +45,8 @@ struct node_plan {
   uint32_t kv_blocks = 0; ///< 0 on a node without a pool.
   uint64_t kv_bytes = 0;
   uint64_t weight_bytes = 0;
-  uint64_t total_bytes = 0; ///< kv + weights + process_bytes.
+  uint64_t host_cache_bytes = 0;
+  uint64_t total_bytes = 0; ///< kv + weights + host cache + process_bytes.
 };
 
 enum class link_kind : uint8_t { control, kv };

@@ -59,13 +59,14 @@ std::string core_ranges(const std::vector<uint32_t>& cores) {
 
 std::string nodes_text(const plan& p) {
   std::vector<row> rows{
-    {"node", "roles", "compute", "service", "weights", "KV", "blocks", "total", "where"}};
+    {"node", "roles", "compute", "service", "weights", "KV", "blocks", "cache", "total", "where"}};
   for (const node_plan& n : p.nodes)
     rows.push_back({n.name, n.roles.text(), core_ranges(n.compute_cores),
                     n.here ? std::to_string(n.service_core) : "-", short_size(n.weight_bytes),
                     short_size(n.kv_bytes), n.kv_blocks > 0 ? std::to_string(n.kv_blocks) : "-",
-                    short_size(n.total_bytes), n.here ? "here" : "elsewhere"});
-  return table_text(rows, {false, false, false, false, true, true, true, true, false});
+                    short_size(n.host_cache_bytes), short_size(n.total_bytes),
+                    n.here ? "here" : "elsewhere"});
+  return table_text(rows, {false, false, false, false, true, true, true, true, true, false});
 }
 
 std::string links_text(const plan& p) {

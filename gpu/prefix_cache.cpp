@@ -61,6 +61,11 @@ bool prefix_cache::restore(node* at, prefix_hit& into) {
   return true;
 }
 
+void prefix_cache::count_hit(const prefix_hit& hit) noexcept {
+  counts_.hit_host += hit.from_host;
+  counts_.hit_pool += hit.blocks().size() - hit.from_host;
+}
+
 void prefix_cache::insert(std::span<const token_id> tokens, std::span<const uint32_t> blocks,
                           std::string_view scope) {
   if (scope.size() > scope_bytes_max)
@@ -97,14 +102,14 @@ bool prefix_cache::evict_one(eviction how) {
   if (how == eviction::save && tier_ != nullptr) {
     if (!tier_->has_room()) {
       PS_CHECK(forget_one_in_host()); // What is full has a leaf.
-      ++host_evicted_;
+      ++counts_.host_evicted;
     }
     tree_.move(at, place::host, tier_->save(block));
   } else {
     tree_.erase(at);
   }
   pool_.unkeep(block);
-  ++evicted_;
+  ++counts_.evicted;
   return true;
 }
 
@@ -137,9 +142,7 @@ host_room prefix_cache::room_for(uint32_t blocks) const noexcept {
 }
 
 prefix_cache_counts prefix_cache::counts() const noexcept {
-  prefix_cache_counts out;
-  out.evicted = evicted_;
-  out.host_evicted = host_evicted_;
+  auto out = counts_;
   if (tier_ != nullptr) {
     out.host_saved = tier_->saved_count();
     out.host_loaded = tier_->loaded_count();

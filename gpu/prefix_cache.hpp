@@ -32,6 +32,8 @@ enum class host_room : uint8_t {
 
 /// What a cache did since it was made, and what it holds of host memory now.
 struct prefix_cache_counts {
+  uint64_t hit_pool = 0;     ///< Blocks of counted hits that were in the pool.
+  uint64_t hit_host = 0;     ///< Blocks of counted hits that came from host memory.
   uint64_t evicted = 0;      ///< Blocks that left the pool, to host memory or for good.
   uint64_t host_saved = 0;   ///< Blocks copied to host memory.
   uint64_t host_loaded = 0;  ///< Blocks copied back.
@@ -61,6 +63,9 @@ public:
   [[nodiscard]] prefix_hit find(std::span<const token_id> tokens, uint32_t tokens_max,
                                 std::string_view scope = {});
 
+  /// A row starts with this hit. Looking up again what could not start yet is not counted.
+  void count_hit(const prefix_hit& hit) noexcept;
+
   /// Enters the whole blocks of a computed prefix. What is known already stays as it is.
   /// @param tokens Tokens whose KV is in `blocks`, in order; a part block at the end is ignored.
   /// @pre The blocks are leased, and nobody writes those entered any more.
@@ -79,6 +84,7 @@ public:
   /// Entries, in the pool and in host memory.
   [[nodiscard]] uint32_t count() const noexcept { return tree_.count(); }
   [[nodiscard]] uint32_t scope_count() const noexcept { return tree_.scope_count(); }
+  [[nodiscard]] uint32_t block_tokens() const noexcept { return block_tokens_; }
   [[nodiscard]] prefix_cache_counts counts() const noexcept;
 
 private:
@@ -95,8 +101,7 @@ private:
   const uint32_t block_tokens_;
   host_tier* tier_; // Null also if it has no capacity.
   prefix_tree tree_;
-  uint64_t evicted_ = 0;
-  uint64_t host_evicted_ = 0;
+  prefix_cache_counts counts_; // But what the tier knows.
 };
 
 } // namespace penstock::gpu

@@ -1,5 +1,6 @@
 #include "ops/probes.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <initializer_list>
@@ -163,7 +164,42 @@ pool_probe make_pool(metrics& m, const std::string& role) {
                         "KV blocks by state; the states add up to the pool's capacity.",
                         {{"role", role}, {"state", name}});
   };
-  return {state("free"), state("leased"), state("cached"), state("quarantined")};
+  pool_probe p{state("free"),
+               state("leased"),
+               state("cached"),
+               state("quarantined"),
+               {},
+               {},
+               {},
+               {},
+               {},
+               {},
+               {},
+               {}};
+  auto hit = [&](const char* tier) {
+    return m.make_counter("penstock_kv_prefix_hit_tokens_total",
+                          "Tokens found in the prefix cache by prompts that started, by tier.",
+                          {{"role", role}, {"tier", tier}});
+  };
+  p.hit_pool_ = hit("pool");
+  p.hit_host_ = hit("host");
+  p.evicted_ = m.make_counter("penstock_kv_evicted_blocks_total",
+                              "Cached blocks that left the pool.", {{"role", role}});
+  auto moved = [&](const char* event) {
+    return m.make_counter("penstock_kv_host_blocks_total",
+                          "Blocks copied to host memory, copied back, and forgotten there.",
+                          {{"role", role}, {"event", event}});
+  };
+  p.host_saved_ = moved("saved");
+  p.host_loaded_ = moved("loaded");
+  p.host_evicted_ = moved("evicted");
+  auto bytes = [&](const char* kind) {
+    return m.make_gauge("penstock_kv_host_bytes", "Host memory that holds KV, and its limit.",
+                        {{"role", role}, {"kind", kind}});
+  };
+  p.host_used_ = bytes("used");
+  p.host_max_ = bytes("limit");
+  return p;
 }
 
 node_probe make_node(metrics& m, const node_identity& self) {
@@ -314,6 +350,20 @@ void pool_probe::blocks(uint32_t free, uint32_t leased, uint32_t cached,
   leased_.set(leased);
   cached_.set(cached);
   quarantined_.set(quarantined);
+}
+
+void pool_probe::cache(const cache_figures& now) const {
+  auto raise = [](const counter& to, uint64_t total) {
+    to.add(std::max(0.0, static_cast<double>(total) - to.value()));
+  };
+  raise(hit_pool_, now.hit_tokens_pool);
+  raise(hit_host_, now.hit_tokens_host);
+  raise(evicted_, now.evicted_blocks);
+  raise(host_saved_, now.host_saved_blocks);
+  raise(host_loaded_, now.host_loaded_blocks);
+  raise(host_evicted_, now.host_evicted_blocks);
+  host_used_.set(static_cast<double>(now.host_bytes));
+  host_max_.set(static_cast<double>(now.host_bytes_max));
 }
 
 } // namespace penstock::ops

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/request.hpp"
+#include "ops/kv_probes.hpp"
 #include "ops/metrics.hpp"
 #include "ops/node_probe.hpp"
 
@@ -79,28 +80,6 @@ struct decode_probe {
   gauge running_;
   counter steps_, idle_, discarded_;
   histogram batch_, time_;
-};
-
-enum class transfer_result : uint8_t { done, cancelled, failed, stale, expired };
-
-/// Transfers over one transport, counted where they land.
-struct transfer_probe {
-  /// One hand-over ended. @param bytes Read and verified.
-  void ended(transfer_result how, uint64_t bytes, uint64_t took_us) const;
-  /// A unit was read again. @param why transfer_failed or stale_data.
-  void retried(errc why) const { (why == errc::stale_data ? retry_stale_ : retry_failed_).add(); }
-
-  std::array<counter, 5> ended_;
-  counter bytes_, retry_failed_, retry_stale_;
-  histogram size_, time_;
-};
-
-/// The KV pool of one role on this node.
-struct pool_probe {
-  /// free + leased + cached + quarantined = capacity.
-  void blocks(uint32_t free, uint32_t leased, uint32_t cached, uint32_t quarantined) const;
-
-  gauge free_, leased_, cached_, quarantined_;
 };
 
 /// All probes of one node. Made once, before the actors.

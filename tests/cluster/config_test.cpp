@@ -91,17 +91,20 @@ TEST(config, commented_defaults_of_the_default_file_are_the_defaults) {
 }
 
 TEST(config, reads_every_key) {
-  config_report r = parse(with("metrics = '[::1]:5'\nhost = 'a'", "kv_blocks = 7\nhost = 'a'",
-                               "kv_memory = '3MiB'\nblock_tokens = 64\ncompute_cores = [2, 0]\n"
-                               "service_core = 1\nrows_max = 3\ndevice = 'host'\nhost = 'a'",
-                               "[guardrail]\nbudget_us = 9\non_timeout = 'allow'\n"
-                               "[[guardrail.rule]]\nname = 'r'\npattern = 'x+'\n"
-                               "[fabric]\ntransport = 'verbs;ofi_rxm'\n[log]\nlevel = 'debug'"));
+  config_report r = parse(
+    with("metrics = '[::1]:5'\nhost = 'a'", "kv_blocks = 7\nhost = 'a'",
+         "kv_memory = '3MiB'\nhost_cache = '5MiB'\nblock_tokens = 64\ncompute_cores = [2, 0]\n"
+         "service_core = 1\nrows_max = 3\ndevice = 'host'\nhost = 'a'",
+         "[guardrail]\nbudget_us = 9\non_timeout = 'allow'\n"
+         "[[guardrail.rule]]\nname = 'r'\npattern = 'x+'\n"
+         "[fabric]\ntransport = 'verbs;ofi_rxm'\n[log]\nlevel = 'debug'"));
   ASSERT_TRUE(r.config) << to_text(r.mistakes);
   const cluster_config& c = *r.config;
   EXPECT_EQ(c.nodes[0].metrics->text(), "[::1]:5");
   EXPECT_EQ(c.nodes[1].kv_blocks, 7U);
   EXPECT_EQ(c.nodes[2].kv_memory_bytes, 3U << 20U);
+  EXPECT_EQ(c.nodes[2].host_cache_bytes, 5U << 20U);
+  EXPECT_EQ(c.nodes[1].host_cache_bytes, 0U); // Off unless asked for.
   EXPECT_EQ(c.nodes[2].block_tokens, 64U);
   EXPECT_EQ(c.nodes[2].compute_cores, (std::vector<uint32_t>{2, 0}));
   EXPECT_EQ(c.nodes[2].service_core, 1U);

@@ -148,6 +148,22 @@ TEST(plan, refuses_memory_the_machine_lacks_with_the_numbers) {
   EXPECT_FALSE(make_plan(c, machine(2), huge).mistakes.empty());
 }
 
+TEST(plan, counts_the_host_cache_and_refuses_one_that_holds_no_block) {
+  cluster_config c = config();
+  auto without = make_plan(c, machine(2), model());
+  c.nodes[1].host_cache_bytes = 100 * mib;
+  auto with = make_plan(c, machine(2), model());
+  EXPECT_TRUE(with.mistakes.empty()) << to_text(with.mistakes);
+  EXPECT_EQ(with.nodes[1].host_cache_bytes, 100 * mib);
+  EXPECT_EQ(with.memory_bytes_here, without.memory_bytes_here + 100 * mib);
+  EXPECT_THAT(to_text(with), HasSubstr("100.0 MiB"));
+  c.nodes[0].host_cache_bytes = 100 * mib; // A gateway has no pool that anything could leave.
+  EXPECT_EQ(make_plan(c, machine(2), model()).memory_bytes_here, with.memory_bytes_here);
+  c.nodes[1].host_cache_bytes = 1;
+  EXPECT_THAT(to_text(make_plan(c, machine(2), model()).mistakes),
+              HasSubstr("key \"host_cache\" is 1 MiB, less than one KV block"));
+}
+
 TEST(plan, refuses_a_pool_smaller_than_one_context) {
   cluster_config c = config();
   c.nodes[1].kv_blocks = 31;

@@ -134,6 +134,25 @@ TEST(probes, a_pool_that_does_not_exist_shows_no_blocks) {
   EXPECT_THAT(m.text(), HasSubstr("role=\"decode\",state"));
 }
 
+TEST(probes, a_cache_reports_totals_and_they_are_counted_once) {
+  metrics m;
+  probes p{m, everything()};
+  p.decode_pool.cache({160, 32, 9, 7, 2, 1, 5000, 8000});
+  p.decode_pool.cache({160, 32, 9, 7, 2, 1, 5000, 8000});
+  p.decode_pool.cache({176, 48, 10, 8, 3, 2, 4000, 8000});
+  std::string text = m.text();
+  for (const char* line : {"prefix_hit_tokens_total{role=\"decode\",tier=\"pool\"} 176",
+                           "prefix_hit_tokens_total{role=\"decode\",tier=\"host\"} 48",
+                           "prefix_hit_tokens_total{role=\"prefill\",tier=\"pool\"} 0",
+                           "penstock_kv_evicted_blocks_total{role=\"decode\"} 10",
+                           "host_blocks_total{event=\"saved\",role=\"decode\"} 8",
+                           "host_blocks_total{event=\"loaded\",role=\"decode\"} 3",
+                           "host_blocks_total{event=\"evicted\",role=\"decode\"} 2",
+                           "host_bytes{kind=\"used\",role=\"decode\"} 4000",
+                           "host_bytes{kind=\"limit\",role=\"decode\"} 8000"})
+    EXPECT_THAT(text, HasSubstr(line));
+}
+
 TEST(probes, default_made_probes_take_every_event) {
   probes p;
   p.session.accepted();
@@ -146,6 +165,7 @@ TEST(probes, default_made_probes_take_every_event) {
   p.prefill.stepped(1, 1);
   p.decode.stepped(1, 1, 1);
   p.decode_pool.blocks(1, 2, 3, 4);
+  p.decode_pool.cache({1, 2, 3, 4, 5, 6, 7, 8});
   p.transfer("mapped").ended(transfer_result::done, 1, 1);
   p.node.peers_alive(1);
   EXPECT_EQ(p.session.accepted_.value(), 0);

@@ -41,13 +41,14 @@ struct cluster_sim::compute {
   std::span<std::byte> pool_bytes;
   std::span<std::byte> scratch;
   std::unique_ptr<gpu::block_pool> pool;
+  std::unique_ptr<gpu::host_tier> tier;
   std::unique_ptr<gpu::prefix_cache> cache;
   std::unique_ptr<gpu::oracle_device> device;
   std::unique_ptr<fabric::local_transport> transport;
   std::vector<std::byte> served; // The descriptor of this memory.
 
-  compute(fabric::local_fabric& on, uint32_t blocks, const gpu::device_limits& limits,
-          size_t scratch_bytes)
+  compute(fabric::local_fabric& on, uint32_t blocks, uint32_t host_blocks,
+          const gpu::device_limits& limits, size_t scratch_bytes)
     : table{blocks} {
     auto layout = gpu::oracle_layout(oracle, blocks);
     auto bytes = table.served_bytes(layout.pool_bytes());
@@ -56,7 +57,9 @@ struct cluster_sim::compute {
     pool_bytes = all.subspan(table.pool_offset(), layout.pool_bytes());
     scratch = all.subspan(bytes, scratch_bytes);
     pool = std::make_unique<gpu::block_pool>(table.entries(all));
-    cache = std::make_unique<gpu::prefix_cache>(*pool, oracle.block_tokens);
+    gpu::block_copier copier{pool_bytes, layout};
+    tier = std::make_unique<gpu::host_tier>(copier, host_blocks * copier.block_bytes());
+    cache = std::make_unique<gpu::prefix_cache>(*pool, oracle.block_tokens, tier.get());
     device = std::make_unique<gpu::oracle_device>(oracle, limits, blocks, pool_bytes);
     transport = std::make_unique<fabric::local_transport>(on);
     served = *transport->serve(all.first(bytes));
@@ -151,7 +154,7 @@ void cluster_sim::start(node_index n) {
     auto blocks = n == prefill_node ? options_.prefill_blocks : options_.decode_blocks;
     gpu::device_limits limits{options_.rows_max, options_.step_tokens_max, context_max};
     auto scratch = actors::kv_flows::scratch_bytes_for(2 * options_.rows_max, 4);
-    m.parts = std::make_unique<compute>(fabric_, blocks, limits, scratch);
+    m.parts = std::make_unique<compute>(fabric_, blocks, options_.host_blocks, limits, scratch);
   }
   m.node = std::make_unique<actors::node>(system_, parts_of(n, me, m.parts.get()));
   network_.set_router(n, m.node->router());
@@ -203,6 +206,11 @@ void cluster_sim::heal() {
 gpu::block_counts cluster_sim::blocks(node_index n) const {
   const auto& m = machines_[n];
   return m.parts ? m.parts->pool->counts() : gpu::block_counts{};
+}
+
+gpu::prefix_cache_counts cluster_sim::cache(node_index n) const {
+  const auto& m = machines_[n];
+  return m.parts ? m.parts->cache->counts() : gpu::prefix_cache_counts{};
 }
 
 void cluster_sim::run_one_job() {

@@ -8,7 +8,7 @@
 
 #include "actors/node.hpp"
 #include "fabric/local_transport.hpp"
-#include "gpu/block_pool.hpp"
+#include "gpu/prefix_cache.hpp"
 #include "model/tokenizer.hpp"
 #include "tests/sim/sim_network.hpp"
 #include "tests/support/oracle_device.hpp"
@@ -37,6 +37,7 @@ struct sim_options {
   uint32_t bad_reads = 0; ///< Of 1000 fabric reads, how many end badly.
   uint32_t prefill_blocks = 24;
   uint32_t decode_blocks = 32;
+  uint32_t host_blocks = 12; ///< Of host memory, for each of the two; 0: none.
   uint32_t rows_max = 4;
   uint32_t step_tokens_max = 32;
 };
@@ -78,6 +79,8 @@ public:
   [[nodiscard]] rng& draws() noexcept { return draws_; }
   [[nodiscard]] const sim_clock& time() const noexcept { return time_; }
   [[nodiscard]] gpu::block_counts blocks(node_index n) const;
+  /// Since the node's last start.
+  [[nodiscard]] gpu::prefix_cache_counts cache(node_index n) const;
   /// A hash over everything drawn and everything clients saw.
   [[nodiscard]] uint64_t trace() const noexcept { return trace_; }
   /// False once free + leased + cached + quarantined was not the capacity.

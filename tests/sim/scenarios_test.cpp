@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <random>
 
 namespace penstock::sim {
@@ -35,6 +36,7 @@ void PrintTo(const scenario& s, std::ostream* out) {
 sim_options options_for(uint64_t seed, fault what) {
   sim_options o;
   o.seed = seed;
+  o.host_blocks = seed % 3 * 8;
   if (what == fault::network || what == fault::all)
     o.network = {20, 30, 60, 200'000};
   if (what == fault::bad_reads || what == fault::all)
@@ -149,6 +151,7 @@ std::vector<uint64_t> seeds() {
 /// What became of requests, so that a scenario that tests nothing shows.
 struct tally {
   uint32_t asked = 0, complete = 0, resumed = 0, cancelled = 0, hit = 0;
+  uint64_t from_host = 0;
 
   void add(const std::vector<std::shared_ptr<client_view>>& all) {
     for (const auto& c : all) {
@@ -171,10 +174,17 @@ TEST_P(sim_scenarios, keep_the_rules) {
     if (HasFailure())
       return;
     sum.add(clients);
+    for (auto n : {prefill_node, decode_node}) {
+      auto did = sim.cache(n);
+      EXPECT_LE(did.host_bytes, did.host_bytes_max);
+      sum.from_host += did.hit_host;
+    }
   }
   std::printf(
-    "%s: %u requests, %u complete, %u of them after a retry, %u cancelled, %u hit a cache\n",
-    GetParam().name, sum.asked, sum.complete, sum.resumed, sum.cancelled, sum.hit);
+    "%s: %u requests, %u complete, %u of them after a retry, %u cancelled, %u hit a cache, "
+    "%llu blocks from host memory\n",
+    GetParam().name, sum.asked, sum.complete, sum.resumed, sum.cancelled, sum.hit,
+    static_cast<unsigned long long>(sum.from_host));
 }
 
 INSTANTIATE_TEST_SUITE_P(faults, sim_scenarios,
@@ -195,6 +205,28 @@ TEST(sim, without_faults_every_answer_is_complete) {
     EXPECT_EQ(c->outcome->code, errc::ok) << c->outcome->detail;
     EXPECT_EQ(c->outcome->placement.attempts, 1u);
   }
+}
+
+TEST(sim, a_prefix_that_left_both_pools_comes_back_from_host_memory) {
+  sim_options tight;
+  tight.prefill_blocks = tight.decode_blocks = 12;
+  tight.host_blocks = 40;
+  cluster_sim sim{tight};
+  sampling_params sampling;
+  sampling.tokens_max = 4;
+  auto ask = [&](token_id first) {
+    std::vector<token_id> prompt(70);
+    std::iota(prompt.begin(), prompt.end(), first);
+    auto c = sim.ask(prompt, sampling, budget_us);
+    sim.run_for(budget_us);
+    EXPECT_EQ(c->tokens, gpu::oracle_answer(oracle, prompt, sampling));
+    return c->outcome->usage;
+  };
+  for (token_id first : {10, 110, 210, 310})
+    EXPECT_EQ(ask(first).cached_tokens, 0u);
+  EXPECT_EQ(sim.cache(decode_node).hit_host, 0u);
+  EXPECT_EQ(ask(10).cached_tokens, 64u);
+  EXPECT_EQ(sim.cache(decode_node).hit_host, 4u);
 }
 
 TEST(sim, a_seed_replays_exactly) {
