@@ -18,6 +18,7 @@ constexpr const char* footer = R"(Examples:
   penstock ask -- "Once upon a time"         ask it
   penstock run --json -- "Once upon a time"  the same in one process, without a cluster
   penstock check cluster.toml                explain a cluster file before starting it
+  penstock bench --rate 5 --duration 30      load a running cluster and measure it
 `penstock COMMAND --help` has the options and more examples.
 Exit codes: 0 done, 1 failed, 2 bad usage or cluster file.)";
 
@@ -41,6 +42,7 @@ int run_command_line(std::vector<std::string> arguments) {
   add_run_command(app, exit_code);
   add_tokenize_command(app, exit_code);
   add_check_command(app, exit_code);
+  add_bench_command(app, exit_code);
   add_node_command(app, exit_code);
   add_version_command(app, exit_code);
   try {

@@ -182,6 +182,31 @@ result<generate_outcome> rpc_client::generate(const generate_request& request,
     [&request, &on_tokens](client_connection& to) { return to.generate(request, on_tokens); });
 }
 
+void rpc_client::start(generate_request request, listener to) {
+  struct call {
+    generate_request request;
+    listener to;
+    void end(result<generate_outcome> outcome) const {
+      if (to.on_end)
+        to.on_end(std::move(outcome));
+    }
+  };
+  // Shared by the task and the two ways it can end.
+  auto started = std::make_shared<call>(call{std::move(request), std::move(to)});
+  loop_->tasks.add([started](client_connection& connection, kj::TaskSet& running) {
+    if (auto form = check_request(started->request); !form)
+      return started->end(refused_outcome(form.err()));
+    auto ended = connection.generate(started->request, started->to.on_tokens);
+    if (started->to.on_sent)
+      started->to.on_sent();
+    running.add(ended.then(
+      [started](result<generate_outcome>&& outcome) { started->end(std::move(outcome)); },
+      [started](kj::Exception&& e) {
+        started->end(error{errc::internal, reason_of(e)});
+      }));
+  });
+}
+
 void rpc_client::cancel() noexcept {
   loop_->cancel_asked.store(true);
   loop_->tasks.waker().ring();

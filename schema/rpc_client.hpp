@@ -24,6 +24,13 @@ public:
   /// @returns False to cancel the request; no call follows.
   using token_handler = std::function<bool(std::span<const generated_token>, std::string_view)>;
 
+  /// What a started request tells, on the client's thread, never two at once. Each may be empty.
+  struct listener {
+    std::function<void()> on_sent; ///< The request is on its way.
+    token_handler on_tokens;
+    std::function<void(result<generate_outcome>)> on_end; ///< Once; as generate() returns.
+  };
+
   /// Connects and asks who is there; tries again until `timeout`, so that a gateway which is still
   /// starting is found.
   /// @param address "host:port", "[ipv6]:port" or "unix:/path".
@@ -47,7 +54,11 @@ public:
   result<generate_outcome> generate(const generate_request& request,
                                     const token_handler& on_tokens);
 
-  /// Cancels every running generate(), which then returns within 2 s. Any thread, also a signal
+  /// As generate(), but returns at once: for many requests at a time without a thread for each.
+  /// Handlers may call it too. The client must live until `on_end`.
+  void start(generate_request request, listener to);
+
+  /// Cancels every running request, which then ends within 2 s. Any thread, also a signal
   /// handler.
   void cancel() noexcept;
 

@@ -141,8 +141,7 @@ cluster::~cluster() {
 }
 
 std::vector<std::string> cluster::ask_command(std::vector<std::string> arguments) const {
-  std::vector<std::string> argv{penstock(), "ask", "--address",
-                                "127.0.0.1:" + std::to_string(ports_.at("rpc"))};
+  std::vector<std::string> argv{penstock(), "ask", "--address", address()};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   return argv;
 }
@@ -150,6 +149,10 @@ std::vector<std::string> cluster::ask_command(std::vector<std::string> arguments
 json cluster::ask(std::vector<std::string> arguments, const std::string& input) {
   arguments.insert(arguments.begin(), "--json");
   return parsed(run(ask_command(std::move(arguments)), input));
+}
+
+std::string cluster::address() const {
+  return "127.0.0.1:" + std::to_string(ports_.at("rpc"));
 }
 
 pid_t cluster::pid_of(const std::string& node) const {

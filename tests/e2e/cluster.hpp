@@ -35,6 +35,8 @@ public:
   nlohmann::json ask(std::vector<std::string> arguments, const std::string& input = {});
   /// The command line of such an ask.
   [[nodiscard]] std::vector<std::string> ask_command(std::vector<std::string> arguments) const;
+  /// Where its gateway takes requests.
+  [[nodiscard]] std::string address() const;
   /// @returns The process of a node now; 0 while there is none.
   [[nodiscard]] pid_t pid_of(const std::string& node) const;
   /// @returns Every sample of a node's metrics, by name with labels.

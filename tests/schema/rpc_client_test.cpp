@@ -183,6 +183,53 @@ TEST(rpc_client, many_requests_share_one_connection_and_several_connections_one_
     EXPECT_EQ(counts[i].get(), i + 1);
 }
 
+TEST(rpc_client, started_requests_run_at_once_and_a_handler_may_start_the_next) {
+  served s{finish_after_numbers};
+  auto client = s.connect();
+  std::promise<void> all_ended;
+  size_t sent = 0; // All three: the client's thread only.
+  size_t tokens = 0;
+  size_t ended = 0;
+  std::function<void()> start = [&] {
+    client->start(small_request(8), {[&] { ++sent; },
+                                     [&](auto ids, auto) {
+                                       tokens += ids.size();
+                                       return true;
+                                     },
+                                     [&](result<generate_outcome> outcome) {
+                                       EXPECT_TRUE(outcome && outcome->code == errc::ok);
+                                       if (++ended <= 8)
+                                         start();
+                                       if (ended == 16)
+                                         all_ended.set_value();
+                                     }});
+  };
+  for (int i = 0; i < 8; ++i)
+    start();
+  ASSERT_EQ(all_ended.get_future().wait_for(20s), std::future_status::ready);
+  client.reset(); // Its thread has ended: what it wrote can be read.
+  EXPECT_EQ(sent, 16U);
+  EXPECT_EQ(tokens, 128U);
+  EXPECT_EQ(ended, 16U);
+}
+
+TEST(rpc_client, a_started_request_that_is_wrong_or_lost_ends_too) {
+  auto s = std::make_unique<served>();
+  auto client = s->connect();
+  std::promise<generate_outcome> refused;
+  client->start(small_request(0),
+                {{}, {}, [&](result<generate_outcome> outcome) { refused.set_value(*outcome); }});
+  EXPECT_EQ(refused.get_future().get().code, errc::invalid_argument);
+  std::promise<result<generate_outcome>> lost;
+  client->start(small_request(8), {{}, {}, [&](result<generate_outcome> outcome) {
+                                     lost.set_value(std::move(outcome));
+                                   }});
+  ASSERT_NE(s->service.wait_for_request(), nullptr);
+  s.reset();
+  auto ending = lost.get_future().get();
+  EXPECT_TRUE(!ending || ending->code == errc::unavailable);
+}
+
 TEST(rpc_client, a_handler_that_says_no_cancels) {
   served s;
   auto client = s.connect();
