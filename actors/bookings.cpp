@@ -47,7 +47,7 @@ std::vector<bookings::admitted> bookings::admit() {
     ++reserved_rows_;
     reserved_blocks_ += e.blocks;
     auto kv_tokens = static_cast<uint32_t>(e.what.tokens.size()) - 1;
-    auto hit = cache_.find(e.what.tokens, kv_tokens);
+    auto hit = cache_.find(e.what.tokens, kv_tokens, e.what.cache_scope);
     cache_.count_hit(hit);
     e.cached_tokens = static_cast<uint32_t>(hit.blocks().size()) * bounds_.block_tokens;
     e.hit = std::move(hit);
@@ -101,7 +101,7 @@ bool bookings::landed(const work_key& key) {
   gpu::block_pool::join(e->hit, std::move(*e->lease));
   e->lease.reset();
   auto tokens = std::span{e->what.tokens};
-  cache_.insert(tokens.first(tokens.size() - 1), e->hit.blocks());
+  cache_.insert(tokens.first(tokens.size() - 1), e->hit.blocks(), e->what.cache_scope);
   e->at = stage::ready;
   ready_.push_back(key);
   return true;
@@ -123,7 +123,8 @@ std::optional<decode_row> bookings::next_ready() {
                  e.what.sampling,
                  e.what.end_ids,
                  std::move(e.hit),
-                 e.what.deadline};
+                 e.what.deadline,
+                 e.what.cache_scope};
   return row;
 }
 

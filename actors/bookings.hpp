@@ -17,6 +17,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace penstock::actors {
@@ -29,6 +30,8 @@ struct booking {
   sampling_params sampling;
   std::vector<token_id> end_ids;
   time_us deadline = 0;
+  priority_class priority = priority_class::normal;
+  std::string cache_scope = {}; ///< Whose cached prefixes it may use.
 };
 
 class bookings {

@@ -84,7 +84,7 @@ void decode_batch::remember(const running& row) {
   auto tokens = row.what.tokens;
   tokens.insert(tokens.end(), row.generated.begin(), row.generated.end());
   tokens.pop_back();
-  cache_.insert(tokens, row.what.lease.blocks());
+  cache_.insert(tokens, row.what.lease.blocks(), row.what.cache_scope);
 }
 
 decode_batch::progress decode_batch::take(running& row, const generated_token& token) {

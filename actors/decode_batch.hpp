@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 namespace penstock::actors {
@@ -27,6 +28,7 @@ struct decode_row {
   std::vector<token_id> end_ids; ///< The model's; the sampling's come on top.
   gpu::kv_lease lease;           ///< Covers every position the row may reach.
   time_us deadline = 0;
+  std::string cache_scope = {}; ///< Whose its blocks are, once cached.
 };
 
 class decode_batch {

@@ -1,7 +1,6 @@
 #include "actors/hold_back.hpp"
 
 #include "base/check.hpp"
-#include "model/utf8.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -34,14 +33,6 @@ size_t beginning_at_end(const std::vector<std::string>& stops, std::string_view 
 hold_back::hold_back(std::vector<std::string> stops) : stops_(std::move(stops)) {
   for (const auto& stop : stops_)
     PS_CHECK(!stop.empty());
-}
-
-result<void> hold_back::check(const std::vector<std::string>& stops) {
-  for (size_t i = 0; i < stops.size(); ++i)
-    if (auto at = model::find_invalid_utf8(stops[i]))
-      return error{errc::invalid_argument, "stop_strings[" + std::to_string(i)
-                                             + "] is not UTF-8 at byte " + std::to_string(*at)};
-  return {};
 }
 
 void hold_back::push(const generated_token& token, std::string_view text, bool mid_character) {

@@ -9,7 +9,6 @@
 #pragma once
 
 #include "base/request.hpp"
-#include "base/result.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -28,11 +27,8 @@ public:
     [[nodiscard]] bool empty() const noexcept { return tokens.empty() && text.empty(); }
   };
 
-  /// @param stops None empty; UTF-8, see check().
+  /// @param stops None empty; UTF-8, or no text could have them.
   explicit hold_back(std::vector<std::string> stops);
-
-  /// @returns errc::invalid_argument for a stop string that is not UTF-8: no text could have it.
-  [[nodiscard]] static result<void> check(const std::vector<std::string>& stops);
 
   /// @param text What the detokenizer gave for the token: whole characters.
   /// @param mid_character The token's last bytes begin a character that is in no text yet.

@@ -35,7 +35,7 @@ bool prefill_queue::start(entry& e, time_us now) {
   auto tokens = static_cast<uint32_t>(e.what.tokens.size());
   auto total = (tokens + limits_.block_tokens - 1) / limits_.block_tokens;
   // At least one token is computed, so that every prompt ends with a step.
-  auto hit = cache_.find(e.what.tokens, tokens - 1);
+  auto hit = cache_.find(e.what.tokens, tokens - 1, e.what.cache_scope);
   auto found = static_cast<uint32_t>(hit.blocks().size());
   auto fresh = cache_.acquire(total - found);
   if (!fresh)
@@ -118,7 +118,7 @@ std::vector<prefill_queue::publication> prefill_queue::apply(const gpu::step_out
       e->computed += p.tokens;
       if (e->computed == e->what.tokens.size()) {
         e->done_at = now;
-        cache_.insert(e->what.tokens, e->lease->blocks());
+        cache_.insert(e->what.tokens, e->lease->blocks(), e->what.cache_scope);
         free_slots_.push_back(e->slot);
       }
       if (auto p_ready = publish(*e))

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <list>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace penstock::actors {
@@ -26,6 +27,8 @@ struct prefill_work {
   uint32_t skip = 0;            ///< Leading tokens that decode has; computed here all the same.
   time_us deadline = 0;
   time_us queued_at = 0;
+  priority_class priority = priority_class::normal;
+  std::string cache_scope = {}; ///< Whose cached prefixes it may use.
 };
 
 class prefill_queue {

@@ -123,6 +123,8 @@ void request_story::on(const schema::placed& m, time_us now) {
   b.prompt_tokens = static_cast<uint32_t>(setup_.prompt.size());
   b.sampling = setup_.sampling;
   b.end_ids = setup_.end_ids;
+  b.priority = setup_.priority;
+  b.cache_scope = setup_.cache_scope;
   decode_told_ = true;
   send(m.decode, schema::role::decode, std::move(b));
 }
@@ -146,6 +148,8 @@ void request_story::on(const schema::booked& m, time_us now) {
     p.tokens.push_back(t.id);
   p.tokens.pop_back();
   p.skip = m.cached_tokens;
+  p.priority = setup_.priority;
+  p.cache_scope = setup_.cache_scope;
   stage_ = stage::prefilling;
   prefill_told_ = true;
   send(placed_->prefill, schema::role::prefill, std::move(p));

@@ -31,6 +31,8 @@ public:
     uint32_t context_tokens = 0;
     uint64_t budget_us = 0;
     time_us accepted_at = 0;
+    priority_class priority = priority_class::normal;
+    std::string cache_scope;
   };
   struct outgoing {
     schema::node_ref to;

@@ -1,5 +1,6 @@
 #include "actors/session.hpp"
 
+#include "actors/opened_request.hpp"
 #include "base/log.hpp"
 
 #include <caf/send.hpp>
@@ -14,18 +15,24 @@ struct opened {
   std::optional<error> wrong;
 };
 
-/// @returns What is wrong if one of the ids is none of the vocabulary's.
-std::optional<error> beyond(const model::tokenizer& tokens, const std::vector<token_id>& ids,
-                            const char* what) {
-  for (auto id : ids)
-    if (id >= tokens.id_limit())
-      return error{errc::invalid_argument, what + std::to_string(id)
-                                             + " is not below the vocabulary's "
-                                             + std::to_string(tokens.id_limit())};
+/// @returns What this cluster does not serve.
+std::optional<error> not_served(const generate_request& what, const session_world& world) {
+  auto over = [](const char* field, uint64_t value, uint64_t limit, const char* unit) {
+    return error{errc::invalid_argument, std::string{field} + " is " + std::to_string(value) + unit
+                                           + ", over this cluster's limit of "
+                                           + std::to_string(limit) + unit};
+  };
+  if (!what.model.empty() && what.model != world.model)
+    return error{errc::unknown_model,
+                 "model \"" + what.model + "\" is not served here; this is " + world.model};
+  if (what.budget_us > world.budget_us_max)
+    return over("budget", what.budget_us / 1000, world.budget_us_max / 1000, " ms");
+  if (what.sampling.tokens_max > world.tokens_max)
+    return over("tokens_max", what.sampling.tokens_max, world.tokens_max, "");
   return std::nullopt;
 }
 
-opened examine(new_request& r, const session_world& world) {
+opened examine(const new_request& r, const session_world& world) {
   opened o;
   auto& s = o.setup;
   s.self = world.post.self();
@@ -35,40 +42,18 @@ opened examine(new_request& r, const session_world& world) {
   s.context_tokens = world.context_tokens;
   s.budget_us = r.what.budget_us;
   s.accepted_at = r.accepted_at;
-  if (!r.what.model.empty() && r.what.model != world.model)
-    o.wrong = error{errc::unknown_model,
-                    "model \"" + r.what.model + "\" is not served here; this is " + world.model};
-  else if (s.budget_us > world.budget_us_max)
-    o.wrong = error{errc::invalid_argument, "budget " + std::to_string(s.budget_us / 1000)
-                                              + " ms is over the limit of "
-                                              + std::to_string(world.budget_us_max / 1000) + " ms"};
-  else if (s.sampling.tokens_max > world.tokens_max)
-    o.wrong = error{errc::invalid_argument, "max_tokens " + std::to_string(s.sampling.tokens_max)
-                                              + " is over the limit of "
-                                              + std::to_string(world.tokens_max)};
+  s.priority = r.what.priority;
+  s.cache_scope = cache_scope_of(r.what, world.tenants_apart);
+  o.wrong = not_served(r.what, world);
   if (o.wrong)
     return o;
-  if (auto stops = hold_back::check(r.what.stop_strings); !stops)
-    o.wrong = stops.err();
-  else
-    o.wrong = beyond(*world.tokens, s.sampling.stop_ids, "stop id ");
-  if (o.wrong)
-    return o;
-  if (!r.what.prompt_ids.empty()) {
-    s.prompt = std::move(r.what.prompt_ids);
-    o.wrong = beyond(*world.tokens, s.prompt, "prompt id ");
-    if (!o.wrong)
-      s.prompt_text = world.tokens->decode(s.prompt, {false});
+  auto request = open_request(r.what, *world.tokens, world.context_tokens);
+  if (!request) {
+    o.wrong = request.err();
     return o;
   }
-  if (r.what.prompt.empty())
-    return o; // The story refuses an empty prompt, special tokens or not.
-  auto ids = world.tokens->encode(r.what.prompt, {!r.what.raw, true});
-  if (!ids)
-    o.wrong = ids.err();
-  else
-    s.prompt = std::move(*ids);
-  s.prompt_text = std::move(r.what.prompt);
+  s.prompt = std::move(request->prompt);
+  s.prompt_text = std::move(request->text);
   return o;
 }
 

@@ -34,6 +34,7 @@ struct session_world {
   std::vector<std::string> node_names; ///< By node index.
   uint32_t tokens_max = 0;             ///< Cap on a request's max_tokens.
   uint64_t budget_us_max = 0;
+  bool tenants_apart = false; ///< Tenants share no cached prefixes.
 };
 
 /// A row of decode's `tokens` message, for the session it concerns.

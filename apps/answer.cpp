@@ -29,6 +29,17 @@ ordered_json timings_of(const request_timings& t) {
           {"total_us", t.total_us}};
 }
 
+/// @returns For each token the likeliest in its place, the likeliest first.
+ordered_json top_of(const std::vector<generated_token>& tokens) {
+  ordered_json all = ordered_json::array();
+  for (const auto& token : tokens) {
+    auto& top = all.emplace_back(ordered_json::array());
+    for (const auto& other : token.top)
+      top.push_back({{"id", other.id}, {"logprob", other.logprob}});
+  }
+  return all;
+}
+
 std::string duration(uint64_t us) {
   char text[32];
   if (us < 10'000)
@@ -99,6 +110,8 @@ std::string to_json(const answer& a) {
                    {"text", a.text},
                    {"finish_reason", name_of(o.reason)},
                    {"exact", o.exact}};
+  if (!a.tokens.empty() && !a.tokens.front().top.empty())
+    out["top_logprobs"] = top_of(a.tokens);
   out["usage"] = {{"prompt_tokens", o.usage.prompt_tokens},
                   {"completion_tokens", o.usage.completion_tokens},
                   {"cached_tokens", o.usage.cached_tokens},

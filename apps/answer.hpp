@@ -16,8 +16,8 @@ struct answer {
   std::vector<uint64_t> arrivals_us; ///< When each token reached us, after the request was sent.
 };
 
-/// @returns One line: token_ids, logprobs, text, finish_reason, exact, usage, timings, placement,
-/// and error if the outcome is not ok.
+/// @returns One line: token_ids, logprobs, text, finish_reason, exact, top_logprobs if there are
+/// any, usage, timings, placement, and error if the outcome is not ok.
 [[nodiscard]] std::string to_json(const answer& a);
 
 /// @returns `{"token_ids":[...]}`.

@@ -32,7 +32,17 @@ struct options {
   std::string address = "127.0.0.1:7600";
   std::string model;
   uint64_t budget_ms = 60'000;
+  std::string priority{name_of(priority_class::normal)};
+  std::string tenant;
+  std::string cache_salt;
 };
+
+priority_class priority_of(const std::string& name) {
+  for (auto p : {priority_class::interactive, priority_class::batch})
+    if (name == name_of(p))
+      return p;
+  return priority_class::normal; // The parser takes no other name.
+}
 
 answer failed_answer(const error& why) {
   auto out = refused_answer(why);
@@ -44,6 +54,9 @@ answer failed_answer(const error& why) {
 answer converse(const options& o, generate_request request, schema::rpc_client& client) {
   answer out;
   request.model = o.model;
+  request.priority = priority_of(o.priority);
+  request.tenant = o.tenant;
+  request.cache_salt = o.cache_salt;
   request.budget_us = o.budget_ms > UINT64_MAX / 1000 ? UINT64_MAX : o.budget_ms * 1000;
   steady_clock time;
   auto sent_at = time.now();
@@ -106,11 +119,18 @@ void add_ask_command(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<options>(); // Shared by the parser and the callback.
   command->footer(footer);
   o->what.describe(*command);
+  command->option_defaults()->group("Cluster");
   command->add_option("--address", o->address, "Where the gateway takes requests")
     ->capture_default_str();
   command->add_option("--model", o->model, "Refuse if the cluster serves another one");
   command->add_option("--budget-ms", o->budget_ms, "Time the whole answer may take")
     ->capture_default_str();
+  command->add_option("--priority", o->priority, "How urgent it is")
+    ->capture_default_str()
+    ->check(CLI::IsMember({"interactive", "normal", "batch"}));
+  command->add_option("--tenant", o->tenant, "Whose request it is: A-Z a-z 0-9 . _ -");
+  command->add_option("--cache-salt", o->cache_salt,
+                      "Share cached prompts only with requests that have the same");
   command->callback([o, &exit_code] { exit_code = ask(*o); });
 }
 

@@ -1,6 +1,7 @@
 #include "apps/local_run.hpp"
 
 #include "actors/hold_back.hpp"
+#include "actors/opened_request.hpp"
 #include "base/clock.hpp"
 #include "gpu/host_device.hpp"
 #include "model/detokenizer.hpp"
@@ -23,33 +24,10 @@ result<std::vector<token_id>> prompt_ids(const model::loaded_model& model,
   checked.budget_us = 1;
   if (auto form = schema::check_request(checked); !form)
     return form.err();
-  if (auto stops = actors::hold_back::check(request.stop_strings); !stops)
-    return stops.err();
-  auto ids = request.prompt_ids;
-  for (auto id : ids)
-    if (id >= model.config.vocab)
-      return error{errc::invalid_argument, "prompt id " + std::to_string(id)
-                                             + " is not below the vocabulary's "
-                                             + std::to_string(model.config.vocab)};
-  for (auto id : request.sampling.stop_ids)
-    if (id >= model.config.vocab)
-      return error{errc::invalid_argument, "stop id " + std::to_string(id)
-                                             + " is not below the vocabulary's "
-                                             + std::to_string(model.config.vocab)};
-  if (ids.empty() && !request.prompt.empty()) {
-    auto encoded = model.tokenizer.encode(request.prompt, {.add_special = !request.raw});
-    if (!encoded)
-      return encoded.err();
-    ids = std::move(*encoded);
-  }
-  if (ids.empty())
-    return error{errc::prompt_empty, "the prompt has no tokens"};
-  if (ids.size() >= model.config.context)
-    return error{errc::prompt_too_long, "the prompt has " + std::to_string(ids.size())
-                                          + " tokens, the model's context holds "
-                                          + std::to_string(model.config.context)
-                                          + " including at least one to generate"};
-  return ids;
+  auto opened = actors::open_request(request, model.tokenizer, model.config.context);
+  if (!opened)
+    return opened.err();
+  return std::move(opened->prompt);
 }
 
 /// A host device for one row, and the row's story.

@@ -136,6 +136,7 @@ node_process::parts::gateway_part(std::shared_ptr<const actors::guardrail_rules>
     w.node_names.push_back(n.name);
   w.tokens_max = config.request.tokens_max;
   w.budget_us_max = uint64_t{config.request.budget_ms_max} * 1000;
+  w.tenants_apart = config.tenants_apart;
   g.admission.tokens_in_flight_max
     = static_cast<uint32_t>(std::min<uint64_t>(config.admission.tokens_in_flight_max, UINT32_MAX));
   g.admission.queue_max = config.admission.queue_max;
@@ -193,7 +194,7 @@ actors::node_parts node_process::parts::node_parts(const schema::node_ref& me) {
     n.rows_max = std::max(n.rows_max, other.roles.decode ? other.rows_max : 1);
   }
   n.identity.node = self().name;
-  n.identity.version = PENSTOCK_VERSION;
+  n.identity.version = PENSTOCK_VERSION "+wire" + std::to_string(schema::wire_version);
   n.identity.roles = roles_of(plan.roles);
   n.identity.ready = true;
   n.identity.model_digest = model->digest.hex();

@@ -22,6 +22,7 @@ struct prompt_options {
   std::string prompt_ids;
   sampling_params sampling;
   std::vector<std::string> stop_strings;
+  std::string reply_prefix;
   bool raw = false;
   bool json = false;
   CLI::Option* prompt_option = nullptr; ///< Set by describe(); tells "" from nothing.
@@ -34,6 +35,10 @@ struct prompt_options {
   /// @returns The request, without model and budget; errc::invalid_argument for a command line that
   ///   gives no prompt, or two; errc::prompt_too_long.
   [[nodiscard]] result<generate_request> request(std::istream& in) const;
+
+private:
+  void describe_sampling(CLI::App& command);
+  void describe_ends(CLI::App& command);
 };
 
 /// Ends a command: prints the answer as JSON if asked to, and why it failed if it did.

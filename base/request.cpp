@@ -10,6 +10,18 @@ std::vector<token_id> ends_of(const sampling_params& sampling,
   return out;
 }
 
+std::string_view name_of(priority_class priority) noexcept {
+  switch (priority) {
+  case priority_class::interactive:
+    return "interactive";
+  case priority_class::normal:
+    return "normal";
+  case priority_class::batch:
+    return "batch";
+  }
+  return "unknown";
+}
+
 std::string_view name_of(finish_reason reason) noexcept {
   switch (reason) {
   case finish_reason::stop:

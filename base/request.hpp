@@ -27,6 +27,7 @@ struct sampling_params {
   float repetition_penalty = 1.0F;     ///< On tokens of prompt and answer, in (0, 10]; 1: none.
   uint32_t tokens_min = 0;             ///< Before that many, no end is drawn; <= tokens_max.
   std::vector<token_id> stop_ids = {}; ///< Tokens that end the answer, whatever ignore_end says.
+  uint32_t top_logprobs = 0;           ///< Likeliest tokens to name beside each, in [0, 20].
 };
 
 /// @param model_ends The model's end-of-sequence tokens.
@@ -34,15 +35,29 @@ struct sampling_params {
 [[nodiscard]] std::vector<token_id> ends_of(const sampling_params& sampling,
                                             const std::vector<token_id>& model_ends);
 
+/// How urgent a request is; who waits on it. Numbers are wire format.
+enum class priority_class : uint8_t {
+  interactive = 0, ///< A person watches it being written.
+  normal = 1,
+  batch = 2, ///< Nobody waits: it may be late, and gives way first.
+};
+
+[[nodiscard]] std::string_view name_of(priority_class priority) noexcept;
+
 /// What a client asks for, after the edge has checked its form.
 struct generate_request {
   std::string model;                ///< Empty: the cluster's model.
-  std::string prompt;               ///< UTF-8; used if prompt_ids is empty.
-  std::vector<token_id> prompt_ids; ///< Taken as they are if not empty.
+  std::string prompt;               ///< UTF-8; empty if prompt_ids are given.
+  std::vector<token_id> prompt_ids; ///< Taken as they are.
   bool raw = false;                 ///< Add no special tokens to `prompt`.
   sampling_params sampling;
   /// The answer ends before the first of them; UTF-8. Tokens with a part in it are not given.
   std::vector<std::string> stop_strings;
+  /// UTF-8: how the answer begins. It counts as prompt, the answer goes on after it.
+  std::string reply_prefix;
+  priority_class priority = priority_class::normal;
+  std::string tenant;     ///< Whose request it is: [A-Za-z0-9._-], at most 64 bytes.
+  std::string cache_salt; ///< UTF-8: only requests with the same one share cached prefixes.
   uint64_t budget_us = 0; ///< Time from acceptance to the last token; > 0.
 };
 
@@ -103,10 +118,17 @@ struct generate_outcome {
   request_placement placement;
 };
 
+/// A token that could have come, and how likely it was.
+struct token_logprob {
+  token_id id = 0;
+  float logprob = 0.0F; ///< As generated_token's.
+};
+
 /// One generated token on its way to the client.
 struct generated_token {
   token_id id = 0;
   float logprob = 0.0F; ///< Natural log of the model's probability, at temperature 1.
+  std::vector<token_logprob> top = {}; ///< The likeliest first, if asked for; ties by id.
 };
 
 } // namespace penstock

@@ -92,6 +92,7 @@ struct cluster_config {
   std::string file; ///< As it was opened; for messages.
   std::string name = "penstock";
   std::string model{model_builtin}; ///< Of every node that names none.
+  bool tenants_apart = false;       ///< Tenants share no cached prefixes: cache_isolation.
   std::vector<node_config> nodes;   ///< In file order: a node's index is its node_index.
   fabric_config fabric;
   admission_config admission;

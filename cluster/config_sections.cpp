@@ -17,6 +17,9 @@ void read_cluster(const toml::table& table, cluster_config& config, findings& ou
   table_reader in{table, "[cluster]", out};
   in.name("name", config.name);
   in.text("model", config.model, path_bytes_max);
+  static constexpr std::array<std::string_view, 2> isolations{"none", "tenant"};
+  if (auto isolation = in.choice("cache_isolation", isolations))
+    config.tenants_apart = *isolation == 1;
   in.finish();
 }
 

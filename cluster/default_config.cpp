@@ -11,6 +11,7 @@ constexpr std::string_view default_text
 [cluster]
 name = "penstock"
 model = "builtin"             # or the path of a Hugging Face directory (Llama family)
+# cache_isolation = "none"    # or "tenant": tenants share no cached prompts
 
 [[node]]                      # Where clients come in.
 name = "g0"

@@ -12,10 +12,12 @@ struct draw_rules {
   float top_p = 1.0F;       ///< In (0, 1].
   float min_p = 0.0F;       ///< In [0, 1].
   float repetition_penalty = 1.0F; ///< In (0, 10]; 1: none. Also for greedy.
+  uint32_t top_logprobs = 0;       ///< Likeliest tokens to name; does not change what is drawn.
 };
 
 [[nodiscard]] inline draw_rules rules_of(const sampling_params& from) noexcept {
-  return {from.temperature, from.seed, from.top_k, from.top_p, from.min_p, from.repetition_penalty};
+  return {from.temperature,        from.seed,        from.top_k, from.top_p, from.min_p,
+          from.repetition_penalty, from.top_logprobs};
 }
 
 } // namespace penstock::gpu

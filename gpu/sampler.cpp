@@ -102,6 +102,21 @@ void penalise(std::span<float> logits, const sampling_point& at) {
       logits[id] = -largest;
 }
 
+/// @param order Overwritten.
+/// @returns The first `count` tokens by rank in the logits as the model gave them.
+std::vector<token_logprob> likeliest(std::span<const float> logits, std::span<token_id> order,
+                                     uint32_t count, float largest, float log_sum) {
+  const auto kept = std::min<size_t>(count, logits.size());
+  std::iota(order.begin(), order.end(), token_id{0});
+  std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(kept), order.end(),
+                    likelier{logits});
+  std::vector<token_logprob> out;
+  out.reserve(kept);
+  for (const token_id id : order.first(kept))
+    out.push_back({id, (logits[id] - largest) - log_sum});
+  return out;
+}
+
 /// @returns The number of the first logit that is not finite, for the error.
 size_t first_bad(std::span<const float> logits) {
   size_t i = 0;
@@ -140,7 +155,11 @@ result<generated_token> sample(const kernel_table& kernels, std::span<const floa
   }
   const float sum = kernels.exp_sum(logits.data(), logits.size(), peak.value);
   const auto log_sum = static_cast<float>(log64(static_cast<double>(sum)));
-  return generated_token{token, (logits[token] - peak.value) - log_sum};
+  generated_token out{token, (logits[token] - peak.value) - log_sum};
+  if (at.rules.top_logprobs > 0)
+    out.top = likeliest(logits, std::span{scratch.order}.first(logits.size()),
+                        at.rules.top_logprobs, peak.value, log_sum);
+  return out;
 }
 
 } // namespace penstock::gpu

@@ -31,8 +31,9 @@ struct sampling_scratch {
 
 /// @param logits [vocab] f32, not empty.
 /// @param scratch For that many, at least.
-/// @returns The token and its log-probability, by `logits` alone, at temperature 1;
-/// errc::device_failed if a logit is not finite.
+/// @returns The token and its log-probability, by `logits` alone, at temperature 1, and if asked
+/// for the likeliest tokens (all, if there are fewer) with theirs; errc::device_failed if a logit
+/// is not finite.
 [[nodiscard]] result<generated_token> sample(const kernel_table& kernels,
                                              std::span<const float> logits,
                                              sampling_scratch& scratch, const sampling_point& at);

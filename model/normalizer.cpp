@@ -106,11 +106,11 @@ result<normalizer> normalizer::create(const std::vector<normalizer_step>& steps)
   return out;
 }
 
-result<std::string> normalizer::apply(std::string_view text) const {
+result<std::string> normalizer::apply(std::string_view text, text_place at) const {
   std::string out{text};
   for (const compiled_step& step : steps_) {
     if (const auto* prepend = std::get_if<prepend_step>(&step.spec)) {
-      if (!out.empty())
+      if (!out.empty() && at != text_place::continued)
         out.insert(0, prepend->text);
     } else if (const auto* form = std::get_if<unicode_form>(&step.spec)) {
       out = normalize_unicode(out, *form);

@@ -20,7 +20,8 @@ public:
 
   /// @param text Well-formed UTF-8.
   /// @returns Well-formed UTF-8, or errc::invalid_argument if a pattern gives up.
-  [[nodiscard]] result<std::string> apply(std::string_view text) const;
+  [[nodiscard]] result<std::string> apply(std::string_view text,
+                                          text_place at = text_place::start) const;
 
 private:
   struct compiled_step {

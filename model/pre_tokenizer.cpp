@@ -138,10 +138,10 @@ void append_replaced(std::string& out, std::string_view word, char from, std::st
 }
 
 result<void> apply_byte_level(const byte_level_step& step, const std::vector<text_pattern>& pattern,
-                              word_list& list) {
+                              word_list& list, text_place at) {
   if (step.add_prefix_space)
-    map_words(list, [](std::string& out, std::string_view word, bool) {
-      if (!word.starts_with(' '))
+    map_words(list, [at](std::string& out, std::string_view word, bool is_first) {
+      if (!word.starts_with(' ') && !(is_first && at == text_place::continued))
         out += ' ';
       out += word;
     });
@@ -154,10 +154,11 @@ result<void> apply_byte_level(const byte_level_step& step, const std::vector<tex
 }
 
 result<void> apply_metaspace(const metaspace_step& step, const std::vector<text_pattern>& pattern,
-                             word_list& list, bool at_start) {
+                             word_list& list, text_place at) {
   map_words(list, [&](std::string& out, std::string_view word, bool is_first) {
-    const bool wanted = step.scheme == prepend_scheme::always
-                        || (step.scheme == prepend_scheme::first && at_start && is_first);
+    const bool wanted
+      = (step.scheme == prepend_scheme::always && !(is_first && at == text_place::continued))
+        || (step.scheme == prepend_scheme::first && is_first && at == text_place::start);
     if (wanted && !word.starts_with(' ') && !word.starts_with(step.replacement))
       out += step.replacement;
     append_replaced(out, word, ' ', step.replacement);
@@ -194,7 +195,7 @@ result<pre_tokenizer> pre_tokenizer::create(const std::vector<pre_tokenizer_step
   return out;
 }
 
-result<word_list> pre_tokenizer::apply(std::string text, bool at_start) const {
+result<word_list> pre_tokenizer::apply(std::string text, text_place at) const {
   word_list list;
   list.text = std::move(text);
   if (!list.text.empty())
@@ -204,9 +205,9 @@ result<word_list> pre_tokenizer::apply(std::string text, bool at_start) const {
     if (const auto* split = std::get_if<split_step>(&step.spec))
       done = split_words(list, step.pattern.front(), split->behavior, split->invert);
     else if (const auto* bytes = std::get_if<byte_level_step>(&step.spec))
-      done = apply_byte_level(*bytes, step.pattern, list);
+      done = apply_byte_level(*bytes, step.pattern, list, at);
     else
-      done = apply_metaspace(std::get<metaspace_step>(step.spec), step.pattern, list, at_start);
+      done = apply_metaspace(std::get<metaspace_step>(step.spec), step.pattern, list, at);
     if (!done)
       return done.err();
   }

@@ -29,9 +29,8 @@ public:
   [[nodiscard]] static result<pre_tokenizer> create(const std::vector<pre_tokenizer_step>& steps);
 
   /// @param text     Well-formed UTF-8.
-  /// @param at_start Whether it is the start of the whole input.
   /// @returns errc::invalid_argument if a pattern gives up.
-  [[nodiscard]] result<word_list> apply(std::string text, bool at_start) const;
+  [[nodiscard]] result<word_list> apply(std::string text, text_place at) const;
 
 private:
   struct compiled_step {

@@ -80,9 +80,9 @@ result<tokenizer> tokenizer::open(const std::filesystem::path& path) {
   return parse(file->bytes(), path.string());
 }
 
-result<void> tokenizer::encode_text(std::string_view text, bool at_start, bool parse_special,
+result<void> tokenizer::encode_text(std::string_view text, text_place at, bool parse_special,
                                     std::vector<token_id>& out) const {
-  const auto normalized = parts_->normalize.apply(text);
+  const auto normalized = parts_->normalize.apply(text, at);
   if (!normalized)
     return normalized.err();
   for (const text_piece& piece :
@@ -93,7 +93,7 @@ result<void> tokenizer::encode_text(std::string_view text, bool at_start, bool p
     }
     const auto list = parts_->pre_tokenize.apply(
       normalized->substr(piece.range.begin, piece.range.end - piece.range.begin),
-      at_start && piece.range.begin == 0);
+      piece.range.begin == 0 ? at : text_place::inside);
     if (!list)
       return list.err();
     for (size_t i = 0; i < list->words.size(); ++i)
@@ -112,6 +112,7 @@ result<std::vector<token_id>> tokenizer::encode(std::string_view text,
   if (const auto offset = find_invalid_utf8(text))
     return error{errc::invalid_argument,
                  "the text is not valid UTF-8 at byte " + std::to_string(*offset)};
+  const auto place = options.at_start ? text_place::start : text_place::continued;
   std::vector<token_id> out;
   if (options.add_special)
     out = parts_->prefix;
@@ -122,11 +123,11 @@ result<std::vector<token_id>> tokenizer::encode(std::string_view text,
       continue;
     }
     const auto between = text.substr(piece.range.begin, piece.range.end - piece.range.begin);
-    if (auto encoded = encode_text(between, piece.range.begin == 0, options.parse_special, out);
-        !encoded)
+    const auto at = piece.range.begin > 0 ? text_place::inside : place;
+    if (auto encoded = encode_text(between, at, options.parse_special, out); !encoded)
       return encoded.err();
   }
-  if (options.add_special)
+  if (options.add_special && options.after_text)
     out.insert(out.end(), parts_->suffix.begin(), parts_->suffix.end());
   return out;
 }

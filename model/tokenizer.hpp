@@ -23,6 +23,8 @@ namespace penstock::model {
 struct encode_options {
   bool add_special = true;   ///< Put BOS and EOS where the file's template says.
   bool parse_special = true; ///< Text that spells a special token is that token; else it is text.
+  bool after_text = true;    ///< Of the special tokens also those the template puts after the text.
+  bool at_start = true;      ///< False: it goes on after other text, so no space is put before it.
 };
 
 struct decode_options {
@@ -30,6 +32,7 @@ struct decode_options {
 };
 
 class detokenizer;
+enum class text_place : uint8_t;
 
 class tokenizer {
 public:
@@ -72,7 +75,7 @@ private:
   struct parts;
   explicit tokenizer(std::unique_ptr<parts> p) noexcept;
 
-  [[nodiscard]] result<void> encode_text(std::string_view text, bool at_start, bool parse_special,
+  [[nodiscard]] result<void> encode_text(std::string_view text, text_place at, bool parse_special,
                                          std::vector<token_id>& out) const;
 
   std::unique_ptr<parts> parts_;

@@ -47,6 +47,13 @@ struct byte_level_step {
   bool use_regex = true; ///< Split as GPT-2 does, first.
 };
 /// Whether a Metaspace step puts its mark before a piece that has none.
+/// Where a piece of text stands, for what is put before it.
+enum class text_place : uint8_t {
+  start,     ///< At the start of the input.
+  inside,    ///< After an added token: as at the start, but for prepend_scheme::first.
+  continued, ///< It goes on after text encoded before: nothing is put before it.
+};
+
 enum class prepend_scheme : uint8_t { never, first, always };
 struct metaspace_step {
   std::string replacement; ///< One character, stands for a space.

@@ -97,6 +97,9 @@ struct Book {
   repetitionPenalty @11 :Float32 = 1;
   tokensMin @12 :UInt32;
   stopIds @13 :List(UInt32);
+  topLogprobs @14 :UInt32;
+  priority @15 :UInt8;  # priority_class
+  cacheScope @16 :Text;
 }
 
 struct Booked {
@@ -107,6 +110,8 @@ struct Prefill {
   decode @0 :NodeRef;
   tokens @1 :List(UInt32);
   skip @2 :UInt32;
+  priority @3 :UInt8;  # priority_class
+  cacheScope @4 :Text;
 }
 
 struct Begin {
@@ -148,6 +153,8 @@ struct Tokens {
     logprobs @4 :List(Float32);  # One per id.
     finished @5 :Bool;
     reason @6 :UInt8;  # finish_reason
+    topIds @7 :List(UInt32);         # As many per id for every id ...
+    topLogprobs @8 :List(Float32);   # ... and one of these for each of them.
   }
 }
 

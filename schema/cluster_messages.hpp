@@ -68,6 +68,8 @@ struct book {
   uint32_t prompt_tokens = 0;    ///< How many of them are prompt.
   sampling_params sampling;      ///< tokens_max counts from the end of the prompt.
   std::vector<token_id> end_ids; ///< Tokens that end the sequence.
+  priority_class priority = priority_class::normal;
+  std::string cache_scope = {}; ///< Only KV of the same scope may be shared; opaque.
 };
 /// decode → session: room is reserved.
 struct booked {
@@ -78,6 +80,8 @@ struct prefill {
   node_ref decode;
   std::vector<token_id> tokens; ///< All but the last token of the booked sequence.
   uint32_t skip = 0;
+  priority_class priority = priority_class::normal;
+  std::string cache_scope = {}; ///< As book's.
 };
 /// prefill → decode: computing has begun; take blocks now.
 struct begin {
@@ -115,7 +119,7 @@ struct tokens {
     request_id request = 0;
     uint32_t attempt = 0;
     uint32_t first_index = 0; ///< Ordinal among generated tokens of the request, over attempts.
-    std::vector<generated_token> generated;
+    std::vector<generated_token> generated; ///< Each with as many `top`.
     bool finished = false;
     finish_reason reason = finish_reason::stop; ///< If finished: stop or length.
   };

@@ -3,8 +3,8 @@
 #include "schema/message.hpp"
 #include "schema/request_check.hpp"
 #include "schema/text.hpp"
+#include "schema/token_lists.hpp"
 
-#include <cmath>
 #include <string>
 
 namespace penstock::schema {
@@ -55,6 +55,11 @@ errc failure_code(uint8_t value, const char* what, checks& check) {
   auto code = errc_from(value);
   check.require(code != errc::ok, what);
   return code;
+}
+
+priority_class priority(uint8_t value, const char* what, checks& check) {
+  check.require(value <= static_cast<uint8_t>(priority_class::batch), what);
+  return static_cast<priority_class>(value);
 }
 
 node_ref read(wire::NodeRef::Reader from) {
@@ -113,9 +118,13 @@ body read(wire::Book::Reader from, checks& check) {
   out.sampling.tokens_min = from.getTokensMin();
   out.sampling.stop_ids = list(from.getStopIds(), request_limits::stop_ids_max,
                                "book.stop_ids has too many ids", check);
+  out.sampling.top_logprobs = from.getTopLogprobs();
   auto wrong = wrong_sampling(out.sampling);
   check.require(!wrong, ("book." + wrong.value_or("")).c_str());
   out.end_ids = list(from.getEndIds(), lim::end_ids_max, "book.end_ids has too many ids", check);
+  out.priority = priority(from.getPriority(), "book.priority is no class", check);
+  out.cache_scope
+    = text(from.getCacheScope(), lim::cache_scope_bytes_max, "book.cache_scope is too long", check);
   return out;
 }
 
@@ -130,6 +139,9 @@ body read(wire::Prefill::Reader from, checks& check) {
                     "prefill.tokens exceeds the largest context", check);
   out.skip = from.getSkip();
   check.require(out.skip <= out.tokens.size(), "prefill.skip exceeds the number of tokens");
+  out.priority = priority(from.getPriority(), "prefill.priority is no class", check);
+  out.cache_scope = text(from.getCacheScope(), lim::cache_scope_bytes_max,
+                         "prefill.cache_scope is too long", check);
   return out;
 }
 
@@ -176,16 +188,8 @@ tokens::row read(wire::Tokens::Row::Reader from, checks& check) {
   row.request = from.getRequest();
   row.attempt = from.getAttempt();
   row.first_index = from.getFirstIndex();
-  auto ids = from.getIds();
-  auto logprobs = from.getLogprobs();
-  if (check.require(ids.size() == logprobs.size(), "tokens: a row has ids without logprobs")
-      && check.require(ids.size() <= context_tokens_max, "tokens: a row has too many tokens")) {
-    row.generated.reserve(ids.size());
-    for (unsigned i = 0; i < ids.size(); ++i) {
-      check.require(std::isfinite(logprobs[i]), "tokens: a logprob is not finite");
-      row.generated.push_back({ids[i], logprobs[i]});
-    }
-  }
+  if (const char* wrong = read_token_lists(from, context_tokens_max, row.generated))
+    check.require(false, (std::string{"tokens: a row "} + wrong).c_str());
   row.finished = from.getFinished();
   row.reason = static_cast<finish_reason>(from.getReason());
   check.require(row.reason == finish_reason::stop || row.reason == finish_reason::length,

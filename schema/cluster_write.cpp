@@ -1,6 +1,7 @@
 #include "schema/cluster_codec.hpp"
 #include "schema/message.hpp"
 #include "schema/text.hpp"
+#include "schema/token_lists.hpp"
 
 namespace penstock::schema {
 
@@ -91,6 +92,9 @@ void write(const book& from, body_builder into) {
   to.setRepetitionPenalty(from.sampling.repetition_penalty);
   to.setTokensMin(from.sampling.tokens_min);
   fill(to.initStopIds(count_of(from.sampling.stop_ids)), from.sampling.stop_ids);
+  to.setTopLogprobs(from.sampling.top_logprobs);
+  to.setPriority(static_cast<uint8_t>(from.priority));
+  to.setCacheScope(text_of(from.cache_scope));
 }
 
 void write(const booked& from, body_builder into) {
@@ -102,6 +106,8 @@ void write(const prefill& from, body_builder into) {
   write(from.decode, to.initDecode());
   fill(to.initTokens(count_of(from.tokens)), from.tokens);
   to.setSkip(from.skip);
+  to.setPriority(static_cast<uint8_t>(from.priority));
+  to.setCacheScope(text_of(from.cache_scope));
 }
 
 void write(const begin& from, body_builder into) {
@@ -148,12 +154,7 @@ void write(const tokens& from, body_builder into) {
     to.setRequest(row.request);
     to.setAttempt(row.attempt);
     to.setFirstIndex(row.first_index);
-    auto ids = to.initIds(count_of(row.generated));
-    auto logprobs = to.initLogprobs(ids.size());
-    for (unsigned t = 0; t < ids.size(); ++t) {
-      ids.set(t, row.generated[t].id);
-      logprobs.set(t, row.generated[t].logprob);
-    }
+    write_token_lists(row.generated, to);
     to.setFinished(row.finished);
     to.setReason(static_cast<uint8_t>(row.reason));
   }
@@ -204,10 +205,11 @@ size_t variable_bytes(const refused& b) {
   return b.detail.size();
 }
 size_t variable_bytes(const book& b) {
-  return (b.tokens.size() + b.end_ids.size() + b.sampling.stop_ids.size()) * 4;
+  return (b.tokens.size() + b.end_ids.size() + b.sampling.stop_ids.size()) * 4
+         + b.cache_scope.size();
 }
 size_t variable_bytes(const prefill& b) {
-  return b.tokens.size() * 4;
+  return b.tokens.size() * 4 + b.cache_scope.size();
 }
 size_t variable_bytes(const published& b) {
   return b.source_blocks.size() * 4 + (b.generations.size() + b.digests.size()) * 8;
@@ -218,7 +220,7 @@ size_t variable_bytes(const arrived& b) {
 size_t variable_bytes(const tokens& b) {
   size_t bytes = 0;
   for (const auto& row : b.rows)
-    bytes += 56 + row.generated.size() * 8;
+    bytes += 72 + token_lists_bytes(row.generated);
   return bytes;
 }
 size_t variable_bytes(const heartbeat& b) {

@@ -2,6 +2,7 @@
 
 #include "schema/request_check.hpp"
 #include "schema/text.hpp"
+#include "schema/token_lists.hpp"
 
 #include <algorithm>
 
@@ -13,6 +14,11 @@ static_assert(wire::PROMPT_IDS_MAX == request_limits::prompt_ids_max);
 static_assert(wire::TEMPERATURE_MAX == request_limits::temperature_max);
 static_assert(wire::TOKENS_MAX_MAX == request_limits::tokens_max_max);
 static_assert(wire::REPETITION_PENALTY_MAX == request_limits::repetition_penalty_max);
+static_assert(wire::TOP_LOGPROBS_MAX == request_limits::top_logprobs_max);
+static_assert(wire::REPLY_PREFIX_BYTES_MAX == request_limits::reply_prefix_bytes_max);
+static_assert(wire::TENANT_BYTES_MAX == request_limits::tenant_bytes_max);
+static_assert(wire::CACHE_SALT_BYTES_MAX == request_limits::cache_salt_bytes_max);
+static_assert(static_cast<int>(wire::Priority::BATCH) == static_cast<int>(priority_class::batch));
 static_assert(wire::STOP_IDS_MAX == request_limits::stop_ids_max);
 static_assert(wire::STOP_STRINGS_MAX == request_limits::stop_strings_max);
 static_assert(wire::STOP_STRING_BYTES_MAX == request_limits::stop_string_bytes_max);
@@ -97,6 +103,11 @@ void write_request(const generate_request& from, wire::GenerateRequest::Builder 
   auto strings = into.initStopStrings(static_cast<unsigned>(from.stop_strings.size()));
   for (unsigned i = 0; i < strings.size(); ++i)
     strings.set(i, text_of(from.stop_strings[i]));
+  into.setTopLogprobs(from.sampling.top_logprobs);
+  into.setReplyPrefix(text_of(from.reply_prefix));
+  into.setPriority(static_cast<wire::Priority>(from.priority));
+  into.setTenant(text_of(from.tenant));
+  into.setCacheSalt(text_of(from.cache_salt));
 }
 
 result<generate_request> read_request(wire::GenerateRequest::Reader from) {
@@ -108,8 +119,9 @@ result<generate_request> read_request(wire::GenerateRequest::Reader from) {
   size_t longest = 0;
   for (auto stop : strings)
     longest = std::max<size_t>(longest, stop.size());
-  auto sizes
-    = check_sizes({model.size(), prompt.size(), ids.size(), stops.size(), strings.size(), longest});
+  auto sizes = check_sizes({model.size(), prompt.size(), ids.size(), stops.size(), strings.size(),
+                            longest, from.getReplyPrefix().size(), from.getTenant().size(),
+                            from.getCacheSalt().size()});
   if (!sizes)
     return sizes.err();
   generate_request out;
@@ -126,6 +138,13 @@ result<generate_request> read_request(wire::GenerateRequest::Reader from) {
   out.sampling.stop_ids = read_ids(stops);
   for (auto stop : strings)
     out.stop_strings.push_back(string_of(stop));
+  out.sampling.top_logprobs = from.getTopLogprobs();
+  out.reply_prefix = string_of(from.getReplyPrefix());
+  // A number that no class has stays one when it is cut to a byte.
+  auto priority = static_cast<uint16_t>(from.getPriority());
+  out.priority = static_cast<priority_class>(std::min<uint16_t>(priority, UINT8_MAX));
+  out.tenant = string_of(from.getTenant());
+  out.cache_salt = string_of(from.getCacheSalt());
   out.budget_us = from.getBudgetUs();
   auto form = check_request(out);
   if (!form)
@@ -185,25 +204,14 @@ service_info read_info(wire::ServiceInfo::Reader from) {
 
 void write_tokens(std::span<const generated_token> tokens, const std::string& text,
                   wire::TokenSink::PushParams::Builder into) {
-  auto count = static_cast<unsigned>(tokens.size());
-  auto ids = into.initIds(count);
-  auto logprobs = into.initLogprobs(count);
-  for (unsigned i = 0; i < count; ++i) {
-    ids.set(i, tokens[i].id);
-    logprobs.set(i, tokens[i].logprob);
-  }
+  write_token_lists(tokens, into);
   into.setText(text_of(text));
 }
 
 result<std::vector<generated_token>> read_tokens(wire::TokenSink::PushParams::Reader from) {
-  auto ids = from.getIds();
-  auto logprobs = from.getLogprobs();
-  if (ids.size() != logprobs.size())
-    return error{errc::malformed, "the gateway sent tokens without logprobs"};
   std::vector<generated_token> out;
-  out.reserve(ids.size());
-  for (unsigned i = 0; i < ids.size(); ++i)
-    out.push_back({ids[i], logprobs[i]});
+  if (const char* wrong = read_token_lists(from, request_limits::tokens_max_max, out))
+    return error{errc::malformed, std::string{"the gateway's push "} + wrong};
   return out;
 }
 

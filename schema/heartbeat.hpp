@@ -9,10 +9,14 @@
 
 namespace penstock::schema {
 
+/// Of cluster.capnp, to be raised with every change that another node must not overlook: it would
+/// read the message without the new field. A part of heartbeat::version.
+inline constexpr uint32_t wire_version = 2;
+
 /// Every node → every node, all the time: who I am and how I am.
 struct heartbeat {
   std::string node;         ///< Configured name.
-  std::string version;      ///< Release of the binary.
+  std::string version;      ///< Release of the binary, and its wire_version.
   std::vector<role> roles;  ///< Of gateway, prefill, decode.
   bool ready = false;       ///< Takes new work.
   std::string model_digest; ///< Hex.

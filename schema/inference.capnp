@@ -15,9 +15,13 @@ const promptIdsMax :UInt32 = 1048576;
 const temperatureMax :Float32 = 10;
 const tokensMaxMax :UInt32 = 1048576;
 const repetitionPenaltyMax :Float32 = 10;
+const topLogprobsMax :UInt32 = 20;
 const stopIdsMax :UInt32 = 64;
 const stopStringsMax :UInt32 = 16;
 const stopStringBytesMax :UInt32 = 256;
+const replyPrefixBytesMax :UInt32 = 65536;
+const tenantBytesMax :UInt32 = 64;
+const cacheSaltBytesMax :UInt32 = 128;
 const budgetUsMax :UInt64 = 3600000000;  # One hour.
 # A message beyond this closes the connection: it cannot be read to see what it asks.
 const messageBytesMax :UInt32 = 16777216;
@@ -33,8 +37,11 @@ interface Inference {
 # Implemented by the client.
 interface TokenSink {
   # New tokens in order, as many as are ready. A slow sink is sent fewer, larger pushes.
-  # ids and logprobs have the same length; either may be empty when only text became final.
-  push @0 (ids :List(UInt32), logprobs :List(Float32), text :Text) -> stream;
+  # ids and logprobs have the same length; both may be empty when only text became final.
+  # topIds and topLogprobs: GenerateRequest.topLogprobs of each per id (fewer if the vocabulary has
+  # fewer), those of the first id first, the likeliest first.
+  push @0 (ids :List(UInt32), logprobs :List(Float32), text :Text, topIds :List(UInt32),
+           topLogprobs :List(Float32)) -> stream;
 
   # The one ending; no push follows.
   done @1 (outcome :Outcome) -> ();
@@ -45,9 +52,11 @@ interface Ticket {
   cancel @0 () -> ();
 }
 
+# A gateway ignores fields it does not know: Cap'n Proto cannot show them to it. Compare
+# ServiceInfo.version before relying on a newer one.
 struct GenerateRequest {
   model @0 :Text;                # Empty: the cluster's model.
-  prompt @1 :Text;               # UTF-8; used if promptIds is empty.
+  prompt @1 :Text;               # UTF-8; empty if promptIds are given.
   promptIds @2 :List(UInt32);    # Token ids, taken as they are.
   raw @3 :Bool;                  # Add no special tokens to `prompt`.
   temperature @4 :Float32 = 0;   # 0: greedy. In [0, temperatureMax].
@@ -66,6 +75,21 @@ struct GenerateRequest {
   # The answer ends where the first of them to be complete begins. Text that may become one is held
   # back; a token with a part in one, and all that follow, are not sent and not in usage.
   stopStrings @15 :List(Text);   # Each of 1 to stopStringBytesMax bytes of UTF-8.
+  topLogprobs @16 :UInt32;       # Likeliest tokens to name beside each; in [0, topLogprobsMax].
+  # UTF-8: how the answer begins. Counts as prompt, is not sent back; the answer goes on after it,
+  # with nothing in between. Stop strings are not looked for in it.
+  replyPrefix @17 :Text;
+  priority @18 :Priority = normal;
+  tenant @19 :Text;              # Whose request it is: A-Z a-z 0-9 . _ -
+  # UTF-8: cached prompts are shared only among requests with the same one.
+  cacheSalt @20 :Text;
+}
+
+# How urgent a request is.
+enum Priority {
+  interactive @0;  # A person watches it being written.
+  normal @1;
+  batch @2;        # Nobody waits: it may be late, and gives way first.
 }
 
 enum FinishReason {

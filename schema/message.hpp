@@ -50,6 +50,7 @@ inline constexpr size_t kv_geometry_bytes_max = 4096; ///< Opaque here.
 inline constexpr size_t kv_source_bytes_max = 65536;  ///< Opaque here.
 inline constexpr size_t avoid_max = 1024;             ///< Nodes in `place::avoid`.
 inline constexpr size_t end_ids_max = 1024;           ///< Ids in `book::end_ids`.
+inline constexpr size_t cache_scope_bytes_max = 256;  ///< Of `book` and `prefill`.
 inline constexpr size_t rows_max = 4096;              ///< Rows in `tokens`.
 inline constexpr size_t roles_max = 3;                ///< Gateway, prefill, decode.
 inline constexpr size_t blocks_max                    ///< Blocks in `published`.

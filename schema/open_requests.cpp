@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 #include "schema/convert.hpp"
 #include "schema/request_check.hpp"
+#include "schema/token_lists.hpp"
 
 namespace penstock::schema {
 
@@ -31,7 +32,8 @@ void open_request::pump() {
 }
 
 void open_request::push(const token_stream::batch& batch) {
-  size_t words = batch.tokens.size() + batch.text.size() / sizeof(capnp::word) + 8;
+  size_t words = token_lists_bytes(batch.tokens) / sizeof(capnp::word)
+                 + batch.text.size() / sizeof(capnp::word) + 8;
   auto call = sink_.pushRequest(capnp::MessageSize{words, 0});
   write_tokens(batch.tokens, batch.text, call);
   pushing_ = true;

@@ -16,6 +16,18 @@ std::string outside(const char* field, const std::string& value, const char* ran
   return std::string{field} + " is " + value + ", not in " + range;
 }
 
+std::optional<std::string> wrong_tenant(const std::string& tenant) {
+  auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.'
+           || c == '_' || c == '-';
+  };
+  for (size_t i = 0; i < tenant.size(); ++i)
+    if (!allowed(tenant[i]))
+      return "tenant has byte " + std::to_string(static_cast<unsigned char>(tenant[i])) + " at "
+             + std::to_string(i) + ", not in A-Z a-z 0-9 . _ -";
+  return std::nullopt;
+}
+
 } // namespace
 
 result<void> check_sizes(const request_sizes& sizes) {
@@ -32,6 +44,12 @@ result<void> check_sizes(const request_sizes& sizes) {
     return above("stop_strings", sizes.stop_strings, stop_strings_max, "strings");
   if (sizes.stop_string_bytes > stop_string_bytes_max)
     return above("one of stop_strings", sizes.stop_string_bytes, stop_string_bytes_max, "bytes");
+  if (sizes.reply_prefix_bytes > reply_prefix_bytes_max)
+    return above("reply_prefix", sizes.reply_prefix_bytes, reply_prefix_bytes_max, "bytes");
+  if (sizes.tenant_bytes > tenant_bytes_max)
+    return above("tenant", sizes.tenant_bytes, tenant_bytes_max, "bytes");
+  if (sizes.cache_salt_bytes > cache_salt_bytes_max)
+    return above("cache_salt", sizes.cache_salt_bytes, cache_salt_bytes_max, "bytes");
   return {};
 }
 
@@ -52,6 +70,8 @@ std::optional<std::string> wrong_sampling(const sampling_params& sampling) {
   if (sampling.tokens_min > sampling.tokens_max)
     return "tokens_min is " + std::to_string(sampling.tokens_min) + ", more than tokens_max, "
            + std::to_string(sampling.tokens_max);
+  if (sampling.top_logprobs > top_logprobs_max)
+    return outside("top_logprobs", std::to_string(sampling.top_logprobs), "[0, 20]");
   return std::nullopt;
 }
 
@@ -65,9 +85,20 @@ result<void> check_request(const generate_request& request) {
   }
   auto sizes
     = check_sizes({request.model.size(), request.prompt.size(), request.prompt_ids.size(),
-                   request.sampling.stop_ids.size(), request.stop_strings.size(), longest});
+                   request.sampling.stop_ids.size(), request.stop_strings.size(), longest,
+                   request.reply_prefix.size(), request.tenant.size(), request.cache_salt.size()});
   if (!sizes)
     return sizes;
+  if (auto text = request.prompt.size() + request.reply_prefix.size(); text > prompt_bytes_max)
+    return above("prompt with reply_prefix", text, prompt_bytes_max, "bytes");
+  if (!request.prompt.empty() && !request.prompt_ids.empty())
+    return error{errc::invalid_argument, "prompt and prompt_ids are both given; give one of them"};
+  if (auto wrong = wrong_tenant(request.tenant))
+    return error{errc::invalid_argument, std::move(*wrong)};
+  if (request.priority > priority_class::batch)
+    return error{errc::invalid_argument,
+                 outside("priority", std::to_string(static_cast<int>(request.priority)),
+                         "interactive (0), normal (1), batch (2)")};
   if (auto wrong = wrong_sampling(request.sampling))
     return error{errc::invalid_argument, std::move(*wrong)};
   if (request.budget_us < 1 || request.budget_us > budget_us_max)

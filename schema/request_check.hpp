@@ -21,9 +21,13 @@ inline constexpr size_t prompt_ids_max = limits::context_tokens_max;
 inline constexpr float temperature_max = 10.0F;
 inline constexpr uint32_t tokens_max_max = limits::context_tokens_max;
 inline constexpr float repetition_penalty_max = 10.0F;
+inline constexpr uint32_t top_logprobs_max = 20;
 inline constexpr size_t stop_ids_max = 64;
 inline constexpr size_t stop_strings_max = 16;
 inline constexpr size_t stop_string_bytes_max = 256;
+inline constexpr size_t reply_prefix_bytes_max = 65536;
+inline constexpr size_t tenant_bytes_max = 64;
+inline constexpr size_t cache_salt_bytes_max = 128;
 inline constexpr uint64_t budget_us_max = 3'600'000'000; ///< One hour.
 
 } // namespace penstock::schema::request_limits
@@ -38,6 +42,9 @@ struct request_sizes {
   size_t stop_ids = 0;
   size_t stop_strings = 0;
   size_t stop_string_bytes = 0; ///< Of the longest.
+  size_t reply_prefix_bytes = 0;
+  size_t tenant_bytes = 0;
+  size_t cache_salt_bytes = 0;
 };
 
 /// @returns errc::invalid_argument, naming the field and its limit.

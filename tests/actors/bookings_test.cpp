@@ -180,6 +180,31 @@ TEST_F(bookings_test, a_full_hit_needs_no_transfer) {
   EXPECT_EQ(desk.next_ready()->lease.blocks().size(), 3u);
 }
 
+TEST_F(bookings_test, only_a_prefix_of_its_own_scope_is_held) {
+  bookings desk{{4, 8, 1000, 16}, pool, cache};
+  {
+    auto earlier = *cache.acquire(2);
+    cache.insert(std::vector<token_id>(32, 1), earlier.blocks(), "s1:a");
+  }
+  auto same = want(1, 40, 2);
+  same.cache_scope = "s1:a";
+  auto other = want(2, 40, 2);
+  other.tokens = same.tokens;
+  other.cache_scope = "s1:b";
+  (void)desk.add(same);
+  (void)desk.add(other);
+  auto booked = desk.admit();
+  ASSERT_EQ(booked.size(), 2u);
+  EXPECT_EQ(booked[0].cached_tokens, 32u);
+  EXPECT_EQ(booked[1].cached_tokens, 0u);
+  desk.begin(key(2));
+  (void)desk.take_blocks();
+  EXPECT_TRUE(desk.landed(key(2))); // Entered under its own scope, for the next of it.
+  EXPECT_EQ(cache.find(other.tokens, 40, "s1:b").blocks().size(), 2u);
+  EXPECT_EQ(cache.find(other.tokens, 40).blocks().size(), 0u);
+  EXPECT_EQ(desk.next_ready()->cache_scope, "s1:b");
+}
+
 TEST_F(bookings_test, the_cached_prefix_of_a_dropped_booking_is_not_quarantined) {
   bookings desk{{2, 8, 1000, 16}, pool, cache};
   {

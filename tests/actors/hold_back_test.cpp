@@ -117,14 +117,6 @@ TEST(hold_back, the_first_complete_stop_string_counts_and_of_equals_the_longest)
   }
 }
 
-TEST(hold_back, names_a_stop_string_that_is_not_utf8) {
-  EXPECT_TRUE(hold_back::check({"a", "\xC3\xA4"}));
-  auto wrong = hold_back::check({"a", "b\xC3"});
-  ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.err().code, errc::invalid_argument);
-  EXPECT_NE(wrong.err().detail.find("stop_strings[1]"), std::string::npos);
-}
-
 /// Where the answer ends, found plainly; npos: nowhere.
 size_t stop_start(const texts& stops, const std::string& text) {
   for (size_t end = 1; end <= text.size(); ++end) {

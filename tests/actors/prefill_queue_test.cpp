@@ -122,6 +122,25 @@ TEST_F(prefill_queue_test, a_prompt_that_begins_like_an_earlier_one_is_computed_
   EXPECT_EQ(report->cached_tokens, 32u);
 }
 
+TEST_F(prefill_queue_test, a_prompt_is_found_by_those_of_its_scope_only) {
+  prefill_queue queue{{4, 64, 8, 16}, pool, cache};
+  auto report = [&](request_id request, const char* scope, uint64_t step) {
+    auto w = work(request, 40);
+    w.tokens.assign(40, 7);
+    w.cache_scope = scope;
+    EXPECT_TRUE(queue.add(w));
+    (void)queue.plan(step, 0);
+    (void)queue.apply(answer(step), 1);
+    auto found = queue.report_on(key(request))->cached_tokens;
+    queue.drop(key(request));
+    return found;
+  };
+  EXPECT_EQ(report(1, "t1:a", 1), 0u);
+  EXPECT_EQ(report(2, "t1:b", 2), 0u);
+  EXPECT_EQ(report(3, "t1:a", 3), 32u);
+  EXPECT_EQ(report(4, "", 4), 0u);
+}
+
 TEST_F(prefill_queue_test, what_decode_has_too_counts_once) {
   prefill_queue queue{{2, 64, 8, 16}, pool, cache};
   (void)queue.add(work(1, 48));

@@ -59,6 +59,25 @@ struct request_story_test : ::testing::Test {
   }
 };
 
+TEST_F(request_story_test, tells_both_partners_how_urgent_it_is_and_what_it_may_share) {
+  auto s = setup();
+  s.priority = priority_class::batch;
+  s.cache_scope = "s1:x";
+  request_story story{s};
+  story.begin(0);
+  hear(story, gateway, schema::admitted{}, 10);
+  hear(story, gateway, schema::verdict{}, 20);
+  (void)story.take_outgoing();
+  place(story, 30);
+  auto booking = std::get<schema::book>(story.take_outgoing().at(0).what);
+  hear(story, decode, schema::booked{}, 40);
+  auto work = std::get<schema::prefill>(story.take_outgoing().at(0).what);
+  EXPECT_EQ(booking.priority, priority_class::batch);
+  EXPECT_EQ(work.priority, priority_class::batch);
+  EXPECT_EQ(booking.cache_scope, "s1:x");
+  EXPECT_EQ(work.cache_scope, "s1:x");
+}
+
 TEST_F(request_story_test, goes_through_every_stage_once) {
   request_story story{setup()};
   story.begin(0);

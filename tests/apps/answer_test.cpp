@@ -56,6 +56,17 @@ TEST(answer, keeps_every_bit_of_a_logprob) {
               std::bit_cast<uint32_t>(a.tokens[i].logprob));
 }
 
+TEST(answer, names_the_likeliest_tokens_if_there_are_any) {
+  auto a = sample();
+  EXPECT_FALSE(json::parse(to_json(a)).contains("top_logprobs"));
+  a.tokens[0].top = {{7, -0.25F}, {9, -3.0F}};
+  a.tokens[1].top = {{2, -0.5F}, {80, -1.0F}};
+  auto j = json::parse(to_json(a))["top_logprobs"];
+  ASSERT_EQ(j.size(), 2U);
+  EXPECT_EQ(j[0], json::parse(R"([{"id":7,"logprob":-0.25},{"id":9,"logprob":-3.0}])"));
+  EXPECT_EQ(j[1][0]["id"], 2);
+}
+
 TEST(answer, survives_what_a_model_may_produce) {
   auto a = sample();
   a.text = "\xFF\xFE broken";

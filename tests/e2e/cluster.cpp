@@ -50,7 +50,8 @@ std::string file_text(const cluster_options& options, std::map<std::string, uint
     return "\"127.0.0.1:" + std::to_string(ports[what] = next_free_port()) + "\"\n";
   };
   std::ostringstream out;
-  out << "[cluster]\nname = \"e2e\"\nmodel = \"" << options.model << "\"\n";
+  out << "[cluster]\nname = \"e2e\"\nmodel = \"" << options.model << "\"\n"
+      << options.cluster_keys << "\n";
   for (const char* name : {"g0", "p0", "d0"}) {
     bool gateway = name[0] == 'g';
     out << "[[node]]\nname = \"" << name << "\"\nroles = [\""

@@ -21,7 +21,8 @@ std::string tinystories();
 struct cluster_options {
   std::string model = "builtin";
   std::string transport = "auto";
-  std::string more = {}; ///< TOML appended to the file.
+  std::string more = {};         ///< TOML appended to the file.
+  std::string cluster_keys = {}; ///< Lines of its [cluster] table.
   uint32_t kv_blocks = 256;
 };
 

@@ -176,6 +176,27 @@ TEST(command_line, tells_bad_usage_with_exit_code_2) {
   }
 }
 
+TEST(command_line, names_the_option_it_does_not_know_not_the_prompt) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+    {{"ask", "--nope", "a text"}, "penstock ask: unknown option \"--nope\""},
+    {{"ask", "a text", "--nope"}, "penstock ask: unknown option \"--nope\""},
+    {{"ask", "--nope=3", "a text"}, "penstock ask: unknown option \"--nope\""},
+    {{"run", "--nope", "7", "--", "a text"}, "penstock run: unknown option \"--nope\""},
+    {{"run", "-z", "a text"}, "penstock run: unknown option \"-z\""},
+    {{"ask", "--top-logprob", "3", "x"}, "did you mean --top-logprobs?"},
+    {{"ask", "Once", "upon"}, "penstock ask: unexpected argument \"upon\""},
+    {{"ask", "--top-logprobs", "3", "--", "x"}, "--json"},
+    {{"ask", "--priority", "high", "--", "x"}, "interactive"},
+    {{"run", "--prompt-ids", "1", "--", "x"}, "not both"},
+  };
+  for (auto [argv, message] : cases) {
+    argv.insert(argv.begin(), penstock());
+    auto f = e2e::run(argv);
+    EXPECT_EQ(f.exit_code, 2) << testing::PrintToString(argv);
+    EXPECT_THAT(f.err, HasSubstr(message));
+  }
+}
+
 TEST(command_line, has_help_with_examples_for_every_command) {
   for (const char* name : {"up", "node", "check", "ask", "run", "tokenize"}) {
     auto f = e2e::run({penstock(), name, "--help"});

@@ -56,6 +56,55 @@ TEST(sampler, a_low_temperature_is_greedy_and_the_logprob_stays_at_temperature_o
   EXPECT_EQ(cold.logprob, greedy.logprob);
 }
 
+// With all likelier ones barred, greedy takes the next by rank, and says its log-probability.
+TEST(sampler, names_the_likeliest_by_rank_with_the_bits_they_have_when_drawn) {
+  auto logits = random_values(6, 400, 5.0F);
+  logits[17] = logits[300] = logits[5]; // Ties.
+  logits[9] = logits[200] = 20.0F;
+  for (const auto* table : runnable_tables())
+    for (const float temperature : {0.0F, 0.7F}) {
+      const auto named = draw(*table, logits, {{temperature, 3, 5, 0.9F, 0.0F, 1.0F, 20}, 11}).top;
+      ASSERT_EQ(named.size(), 20U);
+      std::vector<token_id> barred;
+      for (const auto& other : named) {
+        const auto next = draw(*table, logits, {{}, 11, {}, barred});
+        EXPECT_EQ(other.id, next.id);
+        EXPECT_EQ(other.logprob, next.logprob);
+        barred.push_back(next.id);
+      }
+    }
+}
+
+TEST(sampler, names_what_the_model_thinks_whatever_may_be_drawn) {
+  const std::vector<float> logits{1.0F, 3.0F, 2.0F};
+  const std::vector<token_id> barred{1};
+  const std::vector<token_id> seen{1, 2};
+  draw_rules rules;
+  rules.repetition_penalty = 8.0F;
+  rules.top_logprobs = 20;
+  const auto token = draw(scalar_kernels(), logits, {rules, 3, seen, barred});
+  EXPECT_EQ(token.id, 0U);
+  ASSERT_EQ(token.top.size(), 3U); // All there are.
+  EXPECT_EQ(token.top[0].id, 1U);
+  EXPECT_EQ(token.top[1].id, 2U);
+  EXPECT_EQ(token.top[2].id, 0U);
+  EXPECT_EQ(token.top[2].logprob, token.logprob);
+  rules.top_logprobs = 0;
+  EXPECT_TRUE(draw(scalar_kernels(), logits, {rules, 3, seen, barred}).top.empty());
+}
+
+TEST(sampler, naming_the_likeliest_does_not_change_what_is_drawn) {
+  const auto logits = random_values(7, 500, 3.0F);
+  for (uint32_t position = 0; position < 100; ++position) {
+    draw_rules rules{1.0F, 21, 40, 0.95F, 0.01F};
+    const auto plain = draw(scalar_kernels(), logits, {rules, position});
+    rules.top_logprobs = 7;
+    const auto named = draw(scalar_kernels(), logits, {rules, position});
+    EXPECT_EQ(named.id, plain.id);
+    EXPECT_EQ(named.logprob, plain.logprob);
+  }
+}
+
 TEST(sampler, refuses_logits_that_are_not_finite) {
   std::vector<float> logits(40, 1.0F);
   sampling_scratch scratch{40};

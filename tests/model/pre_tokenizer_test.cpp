@@ -8,11 +8,11 @@ namespace {
 using texts = std::vector<std::string>;
 
 texts words_of(const std::vector<pre_tokenizer_step>& steps, std::string text,
-               bool at_start = true) {
+               text_place at = text_place::start) {
   const auto stage = pre_tokenizer::create(steps);
   if (!stage)
     return {stage.err().text()};
-  const auto list = stage->apply(std::move(text), at_start);
+  const auto list = stage->apply(std::move(text), at);
   if (!list)
     return {list.err().text()};
   texts out;
@@ -60,15 +60,23 @@ TEST(pre_tokenizer, byte_level_splits_like_gpt2_and_spells_bytes) {
 }
 
 TEST(pre_tokenizer, metaspace_marks_the_start_as_its_scheme_says) {
-  const auto marked = [](prepend_scheme scheme, std::string text, bool at_start) {
-    return words_of({metaspace_step{"_", scheme, true}}, std::move(text), at_start);
+  const auto marked = [](prepend_scheme scheme, std::string text, text_place at) {
+    return words_of({metaspace_step{"_", scheme, true}}, std::move(text), at);
   };
-  EXPECT_EQ(marked(prepend_scheme::always, "a b", false), (texts{"_a", "_b"}));
-  EXPECT_EQ(marked(prepend_scheme::first, "a b", true), (texts{"_a", "_b"}));
-  EXPECT_EQ(marked(prepend_scheme::first, "a b", false), (texts{"a", "_b"}));
-  EXPECT_EQ(marked(prepend_scheme::never, "a b", true), (texts{"a", "_b"}));
-  EXPECT_EQ(marked(prepend_scheme::always, " a", true), texts{"_a"});
-  EXPECT_EQ(marked(prepend_scheme::always, "a  b", true), (texts{"_a", "_", "_b"}));
+  const auto start = text_place::start;
+  EXPECT_EQ(marked(prepend_scheme::always, "a b", text_place::inside), (texts{"_a", "_b"}));
+  EXPECT_EQ(marked(prepend_scheme::first, "a b", start), (texts{"_a", "_b"}));
+  EXPECT_EQ(marked(prepend_scheme::first, "a b", text_place::inside), (texts{"a", "_b"}));
+  EXPECT_EQ(marked(prepend_scheme::never, "a b", start), (texts{"a", "_b"}));
+  EXPECT_EQ(marked(prepend_scheme::always, " a", start), texts{"_a"});
+  EXPECT_EQ(marked(prepend_scheme::always, "a  b", start), (texts{"_a", "_", "_b"}));
+}
+
+TEST(pre_tokenizer, puts_nothing_before_text_that_goes_on) {
+  for (auto scheme : {prepend_scheme::always, prepend_scheme::first, prepend_scheme::never})
+    EXPECT_EQ(words_of({metaspace_step{"_", scheme, true}}, "a b", text_place::continued),
+              (texts{"a", "_b"}));
+  EXPECT_EQ(words_of({byte_level_step{true, false}}, "ab", text_place::continued), texts{"ab"});
 }
 
 TEST(pre_tokenizer, steps_see_only_the_words_before_them) {

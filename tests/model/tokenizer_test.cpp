@@ -84,6 +84,20 @@ TEST(tokenizer, encodes_with_metaspace_marks) {
   EXPECT_EQ(encoded(made(metaspace("always", false)), "a</s>a"), (ids{0, 5, 1, 5, 1}));
 }
 
+TEST(tokenizer, encodes_text_that_goes_on_without_a_mark_before_it) {
+  const encode_options goes_on{.add_special = false, .at_start = false};
+  for (const auto& document :
+       {sentencepiece(), metaspace("first", true), metaspace("always", true)}) {
+    EXPECT_EQ(encoded(made(document), "a b", goes_on), (ids{3, 2, 4}));
+    EXPECT_EQ(encoded(made(document), " a", goes_on), ids{5});
+  }
+  EXPECT_EQ(encoded(made(sentencepiece()), "a</s>a", goes_on), (ids{3, 1, 5}));
+}
+
+TEST(tokenizer, leaves_out_what_the_template_puts_after_the_text) {
+  EXPECT_EQ(encoded(made(sentencepiece()), "a", {.after_text = false}), (ids{0, 5}));
+}
+
 TEST(tokenizer, reads_both_forms_of_merges_and_a_version_line) {
   json document = sentencepiece();
   document["model"]["merges"] = json::array({json::array({mark, "a"})});

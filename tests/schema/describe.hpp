@@ -33,7 +33,9 @@ private:
   void one(errc code) { add(static_cast<int>(code)); }
   void one(role r) { add(static_cast<int>(r)); }
   void one(std::byte b) { add(static_cast<int>(b)); }
-  void one(const generated_token& t) { add(t.id, t.logprob); }
+  void one(priority_class p) { add(static_cast<int>(p)); }
+  void one(const token_logprob& t) { add(t.id, t.logprob); }
+  void one(const generated_token& t) { add(t.id, t.logprob, t.top); }
   void one(const tokens::row& r) {
     add(r.request, r.attempt, r.first_index, r.generated, r.finished, static_cast<int>(r.reason));
   }
@@ -57,10 +59,10 @@ private:
     add(b.prefill, b.tokens, b.prompt_tokens, b.sampling.temperature, b.sampling.seed,
         b.sampling.tokens_max, b.sampling.ignore_end, b.sampling.top_k, b.sampling.top_p,
         b.sampling.min_p, b.sampling.repetition_penalty, b.sampling.tokens_min, b.sampling.stop_ids,
-        b.end_ids);
+        b.end_ids, b.sampling.top_logprobs, b.priority, b.cache_scope);
   }
   void fields(const booked& b) { add(b.cached_tokens); }
-  void fields(const prefill& b) { add(b.decode, b.tokens, b.skip); }
+  void fields(const prefill& b) { add(b.decode, b.tokens, b.skip, b.priority, b.cache_scope); }
   void fields(const begin& b) { add(b.tokens, b.skip); }
   void fields(const published& b) {
     add(b.first_index, b.source_blocks, b.generations, b.digests, b.last);

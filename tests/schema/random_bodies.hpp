@@ -32,6 +32,7 @@ private:
   }
 
   uint32_t u32() { return static_cast<uint32_t>(rng_.next()); }
+  priority_class priority() { return static_cast<priority_class>(rng_.below(3)); }
   bool flag() { return rng_.below(2) == 1; }
   node_ref node() { return {u32(), rng_.next()}; }
   std::string text(size_t max) {
@@ -79,11 +80,14 @@ private:
     b.sampling.tokens_min = static_cast<uint32_t>(rng_.below(uint64_t{b.sampling.tokens_max} + 1));
     b.sampling.stop_ids = numbers<token_id>(rng_.below(5));
     b.end_ids = numbers<token_id>(rng_.below(4));
+    b.sampling.top_logprobs = static_cast<uint32_t>(rng_.below(21));
+    b.priority = priority();
+    b.cache_scope = text(256);
     return b;
   }
   body fill(booked b) { return b = {u32()}; }
   body fill(prefill b) {
-    b = {node(), numbers<token_id>(rng_.below(200)), 0};
+    b = {node(), numbers<token_id>(rng_.below(200)), 0, priority(), text(256)};
     b.skip = static_cast<uint32_t>(rng_.below(b.tokens.size() + 1));
     return b;
   }
@@ -108,8 +112,12 @@ private:
       row = {rng_.next(), u32(),
              u32(),       std::vector<generated_token>(rng_.below(4)),
              flag(),      flag() ? finish_reason::stop : finish_reason::length};
-      for (auto& t : row.generated)
-        t = {u32(), -20.0F * rng_.unit()};
+      auto each = rng_.below(2) * rng_.below(21);
+      for (auto& t : row.generated) {
+        t = {u32(), -20.0F * rng_.unit(), std::vector<token_logprob>(each)};
+        for (auto& other : t.top)
+          other = {u32(), -20.0F * rng_.unit()};
+      }
     }
     return b;
   }

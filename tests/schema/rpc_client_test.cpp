@@ -75,18 +75,27 @@ TEST(rpc_client, brings_every_field_of_a_request) {
   generate_request r;
   r.model = "m";
   r.prompt = std::string{"a\0b", 3};
-  r.prompt_ids = {3, 1, 4, 1, 5};
   r.raw = true;
-  r.sampling = {0.75F, 0x123456789ABCDEF0ULL, 2, true, 40, 0.5F, 0.25F, 1.5F, 1, {8, 9}};
+  r.sampling = {0.75F, 0x123456789ABCDEF0ULL, 2, true, 40, 0.5F, 0.25F, 1.5F, 1, {8, 9}, 20};
   r.stop_strings = {"\n\n", std::string{"a\0b", 3}};
+  r.reply_prefix = "Sure";
+  r.priority = priority_class::batch;
+  r.tenant = "Tenant_1.x-";
+  r.cache_salt = std::string{"s\0t", 3};
   r.budget_us = 3'600'000'000;
-  auto outcome = s.connect()->generate(r, {});
+  auto client = s.connect();
+  auto outcome = client->generate(r, {});
   ASSERT_TRUE(outcome) << outcome.err().text();
   ASSERT_EQ(outcome->reason, finish_reason::length) << outcome->detail;
+  auto by_ids = testing::small_request(2);
+  by_ids.prompt.clear();
+  by_ids.prompt_ids = {3, 1, 4, 1, 5};
+  ASSERT_TRUE(client->generate(by_ids, {}));
+  EXPECT_EQ(s.service.requests().at(1).prompt_ids, by_ids.prompt_ids);
+  EXPECT_EQ(s.service.requests().at(1).priority, priority_class::normal);
   auto got = s.service.requests().at(0);
   EXPECT_EQ(got.model, r.model);
   EXPECT_EQ(got.prompt, r.prompt);
-  EXPECT_EQ(got.prompt_ids, r.prompt_ids);
   EXPECT_TRUE(got.raw);
   EXPECT_EQ(got.sampling.temperature, 0.75F);
   EXPECT_EQ(got.sampling.seed, r.sampling.seed);
@@ -98,8 +107,33 @@ TEST(rpc_client, brings_every_field_of_a_request) {
   EXPECT_EQ(got.sampling.repetition_penalty, 1.5F);
   EXPECT_EQ(got.sampling.tokens_min, 1U);
   EXPECT_EQ(got.sampling.stop_ids, r.sampling.stop_ids);
+  EXPECT_EQ(got.sampling.top_logprobs, 20U);
   EXPECT_EQ(got.stop_strings, r.stop_strings);
+  EXPECT_EQ(got.reply_prefix, r.reply_prefix);
+  EXPECT_EQ(got.priority, priority_class::batch);
+  EXPECT_EQ(got.tenant, r.tenant);
+  EXPECT_EQ(got.cache_salt, r.cache_salt);
   EXPECT_EQ(got.budget_us, r.budget_us);
+}
+
+TEST(rpc_client, brings_the_likeliest_tokens_of_each) {
+  std::vector<generated_token> sent{{7, -0.5F, {{7, -0.5F}, {9, -1.5F}}},
+                                    {8, -2.5F, {{4, -0.1F}, {8, -2.5F}}}};
+  served s{[&sent](const auto&, token_sink& sink) {
+    sink.push(sent, "ab");
+    sink.done(testing::ending(finish_reason::length));
+  }};
+  reply got;
+  ASSERT_TRUE(s.connect()->generate(small_request(), got.handler()));
+  ASSERT_EQ(got.tokens.size(), 2U);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(got.tokens[i].id, sent[i].id);
+    ASSERT_EQ(got.tokens[i].top.size(), 2U);
+    for (size_t k = 0; k < 2; ++k) {
+      EXPECT_EQ(got.tokens[i].top[k].id, sent[i].top[k].id);
+      EXPECT_EQ(got.tokens[i].top[k].logprob, sent[i].top[k].logprob);
+    }
+  }
 }
 
 TEST(rpc_client, brings_every_field_of_an_outcome) {

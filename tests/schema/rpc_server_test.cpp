@@ -155,6 +155,31 @@ TEST_F(rpc_server_test, refuses_what_is_out_of_range_and_names_the_field) {
     {"tokens_max", [](auto r) { r.setTokensMax((1U << 20U) + 1); }},
     {"budget_us", [](auto r) { r.setBudgetUs(0); }},
     {"budget_us", [](auto r) { r.setBudgetUs(3'600'000'001); }},
+    {"top_p", [](auto r) { r.setTopP(0.0F); }},
+    {"top_p", [](auto r) { r.setTopP(1.01F); }},
+    {"min_p", [](auto r) { r.setMinP(-0.1F); }},
+    {"min_p", [](auto r) { r.setMinP(0.0F / 0.0F); }},
+    {"repetition_penalty", [](auto r) { r.setRepetitionPenalty(0.0F); }},
+    {"repetition_penalty", [](auto r) { r.setRepetitionPenalty(1.0F / 0.0F); }},
+    {"tokens_min is 17, more than tokens_max, 16", [](auto r) { r.setTokensMin(17); }},
+    {"top_logprobs is 21, not in [0, 20]", [](auto r) { r.setTopLogprobs(21); }},
+    {"stop_ids has 65 ids, more than 64", [](auto r) { r.initStopIds(65); }},
+    {"stop_strings has 17", [](auto r) { r.initStopStrings(17); }},
+    {"stop_strings is empty", [](auto r) { r.initStopStrings(1); }},
+    {"stop_strings has 257", [](auto r) { r.initStopStrings(1).init(0, 257); }},
+    {"reply_prefix has 65537", [](auto r) { r.initReplyPrefix(65537); }},
+    {"prompt with reply_prefix",
+     [](auto r) {
+       r.initPrompt(penstock::limits::prompt_bytes_max);
+       r.setReplyPrefix("x");
+     }},
+    {"prompt and prompt_ids", [](auto r) { r.initPromptIds(1); }},
+    {"tenant has 65 bytes, more than 64", [](auto r) { r.initTenant(65); }},
+    {"tenant has byte 47 at 1", [](auto r) { r.setTenant("a/b"); }},
+    {"tenant has byte 195 at 0", [](auto r) { r.setTenant("\xC3\xA4"); }},
+    {"cache_salt has 129 bytes, more than 128", [](auto r) { r.initCacheSalt(129); }},
+    {"priority is 3, not", [](auto r) { r.setPriority(static_cast<wire::Priority>(3)); }},
+    {"priority is 255, not", [](auto r) { r.setPriority(static_cast<wire::Priority>(256)); }},
   };
   for (const auto& [field, apply] : cases) {
     heard answer;

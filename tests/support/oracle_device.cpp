@@ -36,7 +36,7 @@ uint64_t folded(uint64_t fold, uint32_t element) {
 }
 
 /// @param position Of the token being sampled.
-/// @param draw Every one of its fields matters, each in its own way.
+/// @param draw Every one of its fields matters, each in its own way; top_logprobs only to `top`.
 /// @param seen Ascending; matters if there is a repetition penalty.
 generated_token token_of(const oracle_rules& rules, uint64_t fold, const draw_rules& draw,
                          uint32_t position, std::span<const token_id> seen,
@@ -61,6 +61,11 @@ generated_token token_of(const oracle_rules& rules, uint64_t fold, const draw_ru
     out.id = 3 + static_cast<token_id>(fold % (rules.vocab - 3));
   }
   out.logprob = -random_unit(fold, 1);
+  float logprob = 0.0F;
+  for (uint32_t i = 0; i < std::min(draw.top_logprobs, rules.vocab); ++i) {
+    logprob -= random_unit(fold, 2 + i);
+    out.top.push_back({static_cast<token_id>((fold + i) % rules.vocab), logprob});
+  }
   return out;
 }
 
