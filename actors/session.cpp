@@ -5,9 +5,15 @@
 
 #include <caf/send.hpp>
 
+#include <algorithm>
+
 namespace penstock::actors {
 
 namespace {
+
+/// A wake is armed no further ahead: CAF takes no delayed message back, and until it is delivered
+/// it keeps its addressee's memory, so every ended session would stay for its whole budget.
+constexpr uint64_t wake_us_max = 1'000'000;
 
 /// What the story needs to know, and why it cannot be served if so.
 struct opened {
@@ -132,7 +138,7 @@ caf::behavior session(caf::stateful_actor<session_state>* self, const session_wo
       self->quit();
       return;
     }
-    auto at = s.story->wake_at();
+    auto at = std::min(s.story->wake_at(), now + wake_us_max);
     if (s.wake_armed_at <= now || at < s.wake_armed_at) {
       s.wake_armed_at = at;
       self->delayed_send(self, std::chrono::microseconds(left_us(at, now)), wake_atom_v);

@@ -45,6 +45,13 @@ uint16_t next_free_port() {
   return port;
 }
 
+/// Names with their roles.
+std::vector<std::pair<std::string, std::string>> nodes_of(const cluster_options& options) {
+  if (options.colocated)
+    return {{"g0", "\"gateway\""}, {"c0", "\"prefill\", \"decode\""}};
+  return {{"g0", "\"gateway\""}, {"p0", "\"prefill\""}, {"d0", "\"decode\""}};
+}
+
 std::string file_text(const cluster_options& options, std::map<std::string, uint16_t>& ports) {
   auto at = [&ports](const std::string& what) {
     return "\"127.0.0.1:" + std::to_string(ports[what] = next_free_port()) + "\"\n";
@@ -52,14 +59,10 @@ std::string file_text(const cluster_options& options, std::map<std::string, uint
   std::ostringstream out;
   out << "[cluster]\nname = \"e2e\"\nmodel = \"" << options.model << "\"\n"
       << options.cluster_keys << "\n";
-  for (const char* name : {"g0", "p0", "d0"}) {
-    bool gateway = name[0] == 'g';
-    out << "[[node]]\nname = \"" << name << "\"\nroles = [\""
-        << (gateway          ? "gateway"
-            : name[0] == 'p' ? "prefill"
-                             : "decode")
-        << "\"]\n";
-    out << "listen = " << at(name) << "metrics = " << at(std::string{"metrics."} + name);
+  for (const auto& [name, roles] : nodes_of(options)) {
+    bool gateway = roles == "\"gateway\"";
+    out << "[[node]]\nname = \"" << name << "\"\nroles = [" << roles << "]\n";
+    out << "listen = " << at(name) << "metrics = " << at("metrics." + name);
     if (gateway)
       out << "rpc = " << at("rpc");
     else
@@ -125,6 +128,8 @@ cluster::cluster(const cluster_options& options) {
   static int count = 0;
   file_ = fs::temp_directory_path()
           / ("penstock-e2e." + std::to_string(getpid()) + "." + std::to_string(++count) + ".toml");
+  for (const auto& each : nodes_of(options))
+    nodes_.push_back(each.first);
   std::ofstream(file_) << file_text(options, ports_);
   up_ = std::make_unique<process>(std::vector<std::string>{penstock(), "up", file_});
   bool ready

@@ -24,6 +24,7 @@ struct cluster_options {
   std::string more = {};         ///< TOML appended to the file.
   std::string cluster_keys = {}; ///< Lines of its [cluster] table.
   uint32_t kv_blocks = 256;
+  bool colocated = false; ///< One node, c0, computes prompts and answers.
 };
 
 class cluster {
@@ -38,6 +39,7 @@ public:
   [[nodiscard]] std::vector<std::string> ask_command(std::vector<std::string> arguments) const;
   /// Where its gateway takes requests.
   [[nodiscard]] std::string address() const;
+  [[nodiscard]] const std::vector<std::string>& nodes() const { return nodes_; }
   /// @returns The process of a node now; 0 while there is none.
   [[nodiscard]] pid_t pid_of(const std::string& node) const;
   /// @returns Every sample of a node's metrics, by name with labels.
@@ -50,6 +52,7 @@ public:
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }
 
 private:
+  std::vector<std::string> nodes_;
   std::map<std::string, uint16_t> ports_;
   std::filesystem::path file_;
   std::unique_ptr<process> up_;
