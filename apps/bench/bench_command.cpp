@@ -1,6 +1,7 @@
 #include "apps/bench/json_parts.hpp"
 #include "apps/bench/progress_bar.hpp"
 #include "apps/bench/report.hpp"
+#include "apps/bench/subcommands.hpp"
 #include "apps/commands.hpp"
 #include "apps/exit_code.hpp"
 #include "apps/interrupt_watch.hpp"
@@ -27,6 +28,7 @@ constexpr const char* footer = R"(Examples:
   penstock bench --concurrency 16 --prompt-tokens 512 --shared-prefix-tokens 256 --json out.json
   penstock bench --trace conversation_trace.jsonl --trace-scale 0.05 --requests 200
   penstock bench --rate 5 --slo-ttft-ms 200 --slo-tpot-ms 20
+  penstock bench interference --help                 what long prompts do to running answers
 Times count from when a request was due, so a stall is not hidden. The end token is ignored: answers
 have exactly the length asked for, and every one is checked. docs/benchmarking.md says how to read
 the figures. Exit code 1 if a request failed.)";
@@ -182,7 +184,12 @@ void add_bench_command(CLI::App& app, int& exit_code) {
   describe_load(*command, o->load);
   describe_prompts(*command, o->load);
   describe_goal(*command, o->load.goal);
-  command->callback([o, &exit_code] { exit_code = run_bench(*o); });
+  add_interference_command(*command, exit_code);
+  add_model_command(*command, exit_code);
+  command->callback([o, command, &exit_code] {
+    if (command->get_subcommands().empty()) // Else that one was meant.
+      exit_code = run_bench(*o);
+  });
 }
 
 } // namespace penstock::apps

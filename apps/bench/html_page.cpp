@@ -13,6 +13,7 @@ constexpr std::string_view style = R"(
   --dim: #98a2ad; --point: #6cb0ff; --prompt: #ff9a5c; } }
 body { background: var(--back); color: var(--ink); font: 15px/1.45 system-ui, sans-serif;
   max-width: 1100px; margin: 2em auto; padding: 0 1em; }
+p { margin: .3em 0; }
 h1 { font-size: 1.5em; margin-bottom: .2em; } h2 { font-size: 1.1em; margin: 1.6em 0 .4em; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 td, th { padding: .2em .9em .2em 0; text-align: right; border-bottom: 1px solid var(--faint); }
@@ -127,8 +128,8 @@ std::string to_html(const html_page& page) {
                     "<meta name=\"viewport\" content=\"width=device-width\">\n<title>"
                     + title + "</title>\n<style>" + std::string{style}
                     + "</style>\n</head>\n<body>\n" + "<h1>" + title + "</h1>\n";
-  if (!page.summary.empty())
-    out += "<p>" + html_escaped(page.summary) + "</p>\n";
+  for (const auto& sentence : page.summary)
+    out += "<p>" + html_escaped(sentence) + "</p>\n";
   for (const auto& table : page.tables)
     out += table_of(table);
   out += plots_of(page.plots) + "<h2>About this run</h2>\n<dl>\n";

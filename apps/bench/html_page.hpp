@@ -19,7 +19,7 @@ struct html_table {
 
 struct html_page {
   std::string title;
-  std::string summary; ///< A sentence below the title; may be empty.
+  std::vector<std::string> summary; ///< Sentences below the title.
   std::vector<std::pair<std::string, std::string>> facts;
   std::vector<html_table> tables;
   std::vector<timeline> plots; ///< Drawn with one scale of gaps, so that they compare.

@@ -46,7 +46,7 @@ html_page to_page(const load_report& r, const std::deque<request_record>& record
   html_page out;
   out.title = "penstock bench: " + r.server.model;
   if (auto warning = m.generator_warning(); !warning.empty())
-    out.summary = "Warning: " + warning + ".";
+    out.summary.push_back("Warning: " + warning + ".");
   out.tables.push_back(
     {"Latency, ms",
      {"", "mean", "p50", "p90", "p99", "max", "count"},

@@ -24,13 +24,14 @@ struct bench_run {
   std::string page;
 };
 
-bench_run bench(const std::string& address, std::vector<std::string> arguments) {
+/// `penstock bench` with these arguments, and the files it was told to write.
+bench_run bench(std::vector<std::string> arguments) {
   auto file = std::filesystem::temp_directory_path()
               / ("penstock-e2e-bench." + std::to_string(getpid()) + ".json");
   auto page = file.string() + ".html";
-  std::vector<std::string> argv{penstock(), "bench", "--address", address,
-                                "--json",   file,    "--html",    page};
+  std::vector<std::string> argv{penstock(), "bench"};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
+  argv.insert(argv.end(), {"--json", file, "--html", page});
   bench_run out{run(argv), {}, {}};
   out.figures = json::parse(text_of(file), nullptr, false);
   out.page = text_of(page);
@@ -55,12 +56,17 @@ void expect_ordered(const json& p) {
   EXPECT_LE(p["p99"].get<double>(), p["max"].get<double>());
 }
 
+bench_run load(const std::string& address, std::vector<std::string> arguments) {
+  arguments.insert(arguments.end(), {"--address", address});
+  return bench(std::move(arguments));
+}
+
 TEST(bench, closed_loop_counts_every_token_and_what_was_cached) {
   cluster c;
-  auto b = bench(c.address(),
-                 {"--concurrency", "3", "--requests", "12", "--warmup", "3", "--prompt-tokens",
-                  "64", "--shared-prefix-tokens", "48", "--output-tokens", "8", "--slo-ttft-ms",
-                  "60000", "--slo-itl-ms", "60000", "--slo-tpot-ms", "60000"});
+  auto b = load(c.address(),
+                {"--concurrency", "3", "--requests", "12", "--warmup", "3", "--prompt-tokens", "64",
+                 "--shared-prefix-tokens", "48", "--output-tokens", "8", "--slo-ttft-ms", "60000",
+                 "--slo-itl-ms", "60000", "--slo-tpot-ms", "60000"});
   ASSERT_EQ(b.end.exit_code, 0) << b.end.out << b.end.err;
   EXPECT_EQ(b.end.err, ""); // No bar without a terminal.
   EXPECT_NE(b.end.out.find("closed loop, 3 at a time"), std::string::npos);
@@ -68,7 +74,7 @@ TEST(bench, closed_loop_counts_every_token_and_what_was_cached) {
   EXPECT_EQ(j["schema"], "penstock-bench-load/1");
   EXPECT_NE(j["run"]["commit"], "");
   EXPECT_GT(j["run"]["cores"], 0);
-  EXPECT_NE(j["run"]["command"].get<std::string>().find("bench --address"), std::string::npos);
+  EXPECT_NE(j["run"]["command"].get<std::string>().find("bench --concurrency"), std::string::npos);
   EXPECT_EQ(j["server"]["model"], "builtin");
   const auto& r = j["results"];
   EXPECT_EQ(r["requests"], 12);
@@ -90,8 +96,8 @@ TEST(bench, closed_loop_counts_every_token_and_what_was_cached) {
 
 TEST(bench, open_loop_ends_with_its_time_and_traces_keep_their_own) {
   cluster c;
-  auto b = bench(c.address(), {"--rate", "40", "--duration", "1", "--prompt-tokens", "16",
-                               "--output-tokens", "4"});
+  auto b = load(c.address(), {"--rate", "40", "--duration", "1", "--prompt-tokens", "16",
+                              "--output-tokens", "4"});
   ASSERT_EQ(b.end.exit_code, 0) << b.end.out << b.end.err;
   EXPECT_EQ(b.figures["load"]["loop"], "open");
   // A Poisson count of mean 40; this seed's is always the same.
@@ -103,7 +109,7 @@ TEST(bench, open_loop_ends_with_its_time_and_traces_keep_their_own) {
   std::ofstream(file) << R"({"timestamp": 0, "input_length": 512, "output_length": 40}
 {"timestamp": 30, "input_length": 900000, "output_length": 20}
 )";
-  auto t = bench(c.address(), {"--trace", file, "--trace-scale", "0.1"});
+  auto t = load(c.address(), {"--trace", file, "--trace-scale", "0.1"});
   std::filesystem::remove(file);
   ASSERT_EQ(t.end.exit_code, 0) << t.end.out << t.end.err;
   EXPECT_EQ(t.figures["load"]["loop"], "trace");
@@ -113,12 +119,47 @@ TEST(bench, open_loop_ends_with_its_time_and_traces_keep_their_own) {
 
 TEST(bench, says_what_failed_and_why) {
   cluster c{{.more = "[admission]\ntokens_in_flight_max = 100\nqueue_max = 0\n"}};
-  auto b = bench(c.address(), {"--concurrency", "8", "--requests", "16", "--prompt-tokens", "60",
-                               "--output-tokens", "8"});
+  auto b = load(c.address(), {"--concurrency", "8", "--requests", "16", "--prompt-tokens", "60",
+                              "--output-tokens", "8"});
   EXPECT_EQ(b.end.exit_code, 1) << b.end.out;
   EXPECT_GT(b.figures["results"]["failed"], 0);
   EXPECT_EQ(b.figures["failures"][0]["reason"], "overloaded");
   EXPECT_NE(b.end.out.find("overloaded"), std::string::npos);
+}
+
+TEST(bench, interference_runs_its_arms_on_clusters_of_its_own) {
+  auto b = bench({"interference", "--rounds", "1", "--seconds", "0.5", "--model", "builtin",
+                  "--ratios", "256:8,64:64", "--arms", "alone,null,split"});
+  ASSERT_EQ(b.end.exit_code, 0) << b.end.out << b.end.err;
+  EXPECT_NE(b.end.out.find("plan of split"), std::string::npos);
+  const auto& j = b.figures;
+  EXPECT_EQ(j["schema"], "penstock-bench-interference/1");
+  ASSERT_EQ(j["ratios"].size(), 2U);
+  EXPECT_EQ(j["runs"].size(), 5U); // Alone once, the others at both ratios.
+  for (const auto& run : j["runs"]) {
+    expect_ordered(run["itl_ms"]);
+    EXPECT_EQ(run["failures"], json::object());
+    EXPECT_GT(run["tokens_per_s"], 0);
+  }
+  EXPECT_GT(j["ratios"][0]["verdict"]["split_over_null_p99"], 0);
+  EXPECT_TRUE(j["ratios"][0]["verdict"]["split_p99_below_colocated"].is_null());
+  EXPECT_GT(j["setting"]["period_ms"], 0);
+  expect_self_contained(b.page);
+  EXPECT_NE(b.page.find("data-plot=\"2\""), std::string::npos); // Alone, null, split.
+}
+
+TEST(bench, makes_a_model_that_a_cluster_serves) {
+  auto folder
+    = std::filesystem::temp_directory_path() / ("penstock-e2e-model." + std::to_string(getpid()));
+  auto made = run({penstock(), "bench", "model", folder, "--parameters", "1M"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  {
+    cluster c{{.model = folder}};
+    auto b
+      = load(c.address(), {"--requests", "3", "--prompt-tokens", "20", "--output-tokens", "5"});
+    EXPECT_EQ(b.end.exit_code, 0) << b.end.out << b.end.err;
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST(bench, without_a_cluster_says_how_to_start_one) {

@@ -12,7 +12,7 @@ using ::testing::Not;
 TEST(html_page, escapes_whatever_it_is_given) {
   html_page page;
   page.title = "a</title><script>alert(1)</script>";
-  page.summary = "<b>&\"'";
+  page.summary = {"<b>&\"'"};
   page.facts = {{"<i>", "</dl>"}};
   page.tables = {{"<u>", {"<td>"}, {{"</table>"}}}};
   page.plots.push_back({"</script>", {}, {}, false});
