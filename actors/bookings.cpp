@@ -101,7 +101,8 @@ bool bookings::landed(const work_key& key) {
   gpu::block_pool::join(e->hit, std::move(*e->lease));
   e->lease.reset();
   auto tokens = std::span{e->what.tokens};
-  cache_.insert(tokens.first(tokens.size() - 1), e->hit.blocks(), e->what.cache_scope);
+  auto kept = std::min<size_t>(tokens.size() - 1, e->what.cache_tokens_max);
+  cache_.insert(tokens.first(kept), e->hit.blocks(), e->what.cache_scope);
   e->at = stage::ready;
   ready_.push_back(key);
   return true;
@@ -124,7 +125,8 @@ std::optional<decode_row> bookings::next_ready() {
                  e.what.end_ids,
                  std::move(e.hit),
                  e.what.deadline,
-                 e.what.cache_scope};
+                 e.what.cache_scope,
+                 e.what.cache_tokens_max};
   return row;
 }
 

@@ -31,7 +31,8 @@ struct booking {
   std::vector<token_id> end_ids;
   time_us deadline = 0;
   priority_class priority = priority_class::normal;
-  std::string cache_scope = {}; ///< Whose cached prefixes it may use.
+  std::string cache_scope = {};           ///< Whose cached prefixes it may use.
+  uint32_t cache_tokens_max = UINT32_MAX; ///< Leading tokens that may be cached.
 };
 
 class bookings {

@@ -35,8 +35,9 @@ void decode_state::receive(const schema::envelope& e) {
 
 void decode_state::accept(const schema::header& h, const schema::book& m) {
   auto key = key_of(h.from, h);
-  auto added = booked->add({key, m.prefill, m.tokens, m.prompt_tokens, m.sampling, m.end_ids,
-                            how->time->now() + h.budget_us, m.priority, m.cache_scope});
+  auto added
+    = booked->add({key, m.prefill, m.tokens, m.prompt_tokens, m.sampling, m.end_ids,
+                   how->time->now() + h.budget_us, m.priority, m.cache_scope, m.cache_tokens_max});
   if (!added)
     how->post.to_session(key, h.budget_us,
                          schema::refused{added.err().code, added.err().detail, 0});

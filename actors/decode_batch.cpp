@@ -84,6 +84,7 @@ void decode_batch::remember(const running& row) {
   auto tokens = row.what.tokens;
   tokens.insert(tokens.end(), row.generated.begin(), row.generated.end());
   tokens.pop_back();
+  tokens.resize(std::min<size_t>(tokens.size(), row.what.cache_tokens_max));
   cache_.insert(tokens, row.what.lease.blocks(), row.what.cache_scope);
 }
 

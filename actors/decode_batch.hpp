@@ -28,7 +28,8 @@ struct decode_row {
   std::vector<token_id> end_ids; ///< The model's; the sampling's come on top.
   gpu::kv_lease lease;           ///< Covers every position the row may reach.
   time_us deadline = 0;
-  std::string cache_scope = {}; ///< Whose its blocks are, once cached.
+  std::string cache_scope = {};           ///< Whose its blocks are, once cached.
+  uint32_t cache_tokens_max = UINT32_MAX; ///< Leading tokens that may be cached.
 };
 
 class decode_batch {

@@ -18,6 +18,21 @@ bool fit(const schema::heartbeat& a, const schema::heartbeat& b) {
          && a.kv_geometry == b.kv_geometry && a.version == b.version;
 }
 
+/// Gateways have no numerics and no KV. Another version would overlook what a session asks for.
+bool serves_us(const schema::heartbeat& node, const schema::heartbeat& us) {
+  return node.model_digest == us.model_digest && node.version == us.version;
+}
+
+/// @returns How two nodes that do not fit differ, for people.
+std::string difference(const schema::heartbeat& a, const schema::heartbeat& b) {
+  std::string what = "numerics or KV layout";
+  if (a.version != b.version)
+    what = "version: " + a.version + " is not " + b.version;
+  else if (a.model_digest != b.model_digest)
+    what = "model";
+  return "node " + a.node + " and node " + b.node + " differ in " + what;
+}
+
 } // namespace
 
 void directory_state::beat() {
@@ -95,8 +110,9 @@ std::vector<cluster::candidate> directory_state::candidates() {
   const schema::heartbeat* decode = nullptr;
   for (const auto& [node, k] : nodes)
     if (decode == nullptr && members->alive(node) && k.said.ready
-        && plays(k.said, schema::role::decode) && k.said.model_digest == how->identity.model_digest)
+        && plays(k.said, schema::role::decode) && serves_us(k.said, how->identity))
       decode = &k.said;
+  misfit.clear();
   std::vector<cluster::candidate> all;
   for (const auto& [node, k] : nodes) {
     cluster::candidate c;
@@ -106,11 +122,15 @@ std::vector<cluster::candidate> directory_state::candidates() {
       c.roles.add(cluster::role::decode);
     if (c.roles.empty() || !members->alive(node))
       continue;
-    if (decode != nullptr && !fit(k.said, *decode)) {
+    const bool ours = serves_us(k.said, how->identity);
+    if (!ours || (decode != nullptr && !fit(k.said, *decode))) {
+      const auto& with = ours ? *decode : how->identity;
+      misfit = difference(k.said, with);
       if (complained.insert(k.ref).second)
         log::error("node_incompatible",
                    {{"node", k.said.node},
-                    {"with", decode->node},
+                    {"with", with.node},
+                    {"what", misfit},
                     {"hint", "model, numerics, KV layout and version must be equal"}});
       continue;
     }
@@ -136,8 +156,10 @@ void directory_state::place(const schema::header& h, const schema::place& m) {
   auto found = cluster::place(view, {m.prompt_tokens, m.tokens_max, avoid});
   auto key = key_of(how->post.self(), h);
   if (!found) {
-    how->post.to_session(key, h.budget_us,
-                         schema::refused{found.err().code, found.err().detail, 0});
+    auto detail = found.err().detail;
+    if (found.err().code == errc::unavailable && !misfit.empty())
+      detail += "; " + misfit;
+    how->post.to_session(key, h.budget_us, schema::refused{found.err().code, detail, 0});
     return;
   }
   auto ref = [](const cluster::node_start& n) { return schema::node_ref{n.node, n.incarnation}; };

@@ -47,6 +47,7 @@ struct directory_state {
   std::optional<cluster::membership> members;
   std::map<node_index, known> nodes;
   std::set<schema::node_ref> complained; ///< Incompatible starts already logged.
+  std::string misfit; ///< Why a node that lives is no candidate, as last seen; empty: none.
   uint64_t sequence = 0;
   uint64_t missed_reported = 0;
 

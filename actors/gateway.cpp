@@ -42,9 +42,12 @@ void gateway_state::spread(const schema::envelope& e) {
   if (const auto* batch = std::get_if<schema::tokens>(&e.body)) {
     for (const auto& row : batch->rows) {
       auto at = open.find(row.request);
-      if (at != open.end())
+      if (at != open.end()) {
         caf::anon_send(at->second.session, session_tokens{e.header.from, row});
-      else if (!row.finished) // Decode has not heard that it ended.
+        continue;
+      }
+      world->probe.discarded(ops::discard_reason::late, row.generated.size());
+      if (!row.finished) // Decode has not heard that it ended.
         world->post.send(e.header.from, schema::role::decode,
                          {world->post.self(), row.request, row.attempt}, 0, schema::cancel{});
     }

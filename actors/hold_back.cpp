@@ -36,14 +36,17 @@ hold_back::hold_back(std::vector<std::string> stops) : stops_(std::move(stops)) 
 }
 
 void hold_back::push(const generated_token& token, std::string_view text, bool mid_character) {
+  ++pushed_count_;
   if (stopped_)
     return;
+  mid_character_ = mid_character;
   const auto end = left_bytes_ + text_.size() + text.size() + (mid_character ? 1 : 0);
   tokens_.push_back({token, end});
   append(text);
 }
 
 void hold_back::finish(std::string_view text) {
+  mid_character_ = false;
   if (stopped_)
     return;
   append(text);
@@ -51,6 +54,14 @@ void hold_back::finish(std::string_view text) {
     return;
   release(text_.size());
   release_tokens(UINT64_MAX);
+}
+
+hold_back::wait hold_back::waiting() const noexcept {
+  if (!text_.empty())
+    return {reason::stop_string, left_bytes_};
+  if (mid_character_ && !stopped_)
+    return {reason::utf8, left_bytes_};
+  return {};
 }
 
 void hold_back::append(std::string_view text) {

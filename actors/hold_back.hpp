@@ -27,6 +27,19 @@ public:
     [[nodiscard]] bool empty() const noexcept { return tokens.empty() && text.empty(); }
   };
 
+  /// Why text waits here.
+  enum class reason : uint8_t {
+    none,        ///< Nothing waits.
+    utf8,        ///< Its last character is not whole yet.
+    stop_string, ///< It may be the beginning of a stop string.
+  };
+  /// One wait. Two are the same if they have the same reason and begin at the same byte.
+  struct wait {
+    reason why = reason::none;
+    uint64_t from = 0; ///< Bytes of the answer before it.
+    bool operator==(const wait&) const = default;
+  };
+
   /// @param stops None empty; UTF-8, or no text could have them.
   explicit hold_back(std::vector<std::string> stops);
 
@@ -38,10 +51,16 @@ public:
 
   /// @returns What has left since the last call.
   [[nodiscard]] output take();
+  /// @returns What waits now.
+  [[nodiscard]] wait waiting() const noexcept;
   /// @returns True once a stop string was complete; what is pushed then is dropped.
   [[nodiscard]] bool stopped() const noexcept { return stopped_; }
   /// @returns Tokens that have left, over all.
   [[nodiscard]] uint32_t token_count() const noexcept { return token_count_; }
+  /// @returns Tokens pushed that will never leave: those with a part in the stop string, and after.
+  [[nodiscard]] uint32_t dropped_count() const noexcept {
+    return stopped_ ? pushed_count_ - token_count_ : 0;
+  }
 
 private:
   struct held_token {
@@ -59,6 +78,8 @@ private:
   std::deque<held_token> tokens_; // Held, in order; text_end never falls.
   output out_;
   uint32_t token_count_ = 0;
+  uint32_t pushed_count_ = 0;
+  bool mid_character_ = false;
   bool stopped_ = false;
 };
 

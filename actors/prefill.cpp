@@ -31,8 +31,8 @@ void prefill_state::receive(const schema::envelope& e) {
 void prefill_state::accept(const schema::header& h, const schema::prefill& m) {
   auto now = how->time->now();
   auto key = key_of(h.from, h);
-  auto added = queue->add(
-    {key, m.decode, m.tokens, m.skip, now + h.budget_us, now, m.priority, m.cache_scope});
+  auto added = queue->add({key, m.decode, m.tokens, m.skip, now + h.budget_us, now, m.priority,
+                           m.cache_scope, m.cache_tokens_max});
   if (!added) {
     schema::refused no{added.err().code, added.err().detail, 0};
     how->post.to_session(key, h.budget_us, no);

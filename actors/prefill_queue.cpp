@@ -118,7 +118,9 @@ std::vector<prefill_queue::publication> prefill_queue::apply(const gpu::step_out
       e->computed += p.tokens;
       if (e->computed == e->what.tokens.size()) {
         e->done_at = now;
-        cache_.insert(e->what.tokens, e->lease->blocks(), e->what.cache_scope);
+        auto tokens = std::span{e->what.tokens};
+        tokens = tokens.first(std::min<size_t>(tokens.size(), e->what.cache_tokens_max));
+        cache_.insert(tokens, e->lease->blocks(), e->what.cache_scope);
         free_slots_.push_back(e->slot);
       }
       if (auto p_ready = publish(*e))

@@ -28,7 +28,8 @@ struct prefill_work {
   time_us deadline = 0;
   time_us queued_at = 0;
   priority_class priority = priority_class::normal;
-  std::string cache_scope = {}; ///< Whose cached prefixes it may use.
+  std::string cache_scope = {};           ///< Whose cached prefixes it may use.
+  uint32_t cache_tokens_max = UINT32_MAX; ///< Leading tokens that may be cached.
 };
 
 class prefill_queue {

@@ -125,6 +125,7 @@ void request_story::on(const schema::placed& m, time_us now) {
   b.end_ids = setup_.end_ids;
   b.priority = setup_.priority;
   b.cache_scope = setup_.cache_scope;
+  b.cache_tokens_max = cache_tokens_max();
   decode_told_ = true;
   send(m.decode, schema::role::decode, std::move(b));
 }
@@ -150,6 +151,7 @@ void request_story::on(const schema::booked& m, time_us now) {
   p.skip = m.cached_tokens;
   p.priority = setup_.priority;
   p.cache_scope = setup_.cache_scope;
+  p.cache_tokens_max = cache_tokens_max();
   stage_ = stage::prefilling;
   prefill_told_ = true;
   send(placed_->prefill, schema::role::prefill, std::move(p));
@@ -270,6 +272,11 @@ void request_story::stop(uint32_t token_count, time_us now) {
   if (outcome_->code == errc::ok)
     outcome_->reason = finish_reason::stop; // Not length: the text ended before.
   outcome_->usage.completion_tokens = token_count;
+}
+
+uint32_t request_story::cache_tokens_max() const noexcept {
+  // Decode runs ahead of the session: what it takes for the answer may lie past a stop.
+  return setup_.answer_may_be_cut ? static_cast<uint32_t>(setup_.prompt.size()) : UINT32_MAX;
 }
 
 uint64_t request_story::patience_us() const noexcept {

@@ -33,6 +33,7 @@ public:
     time_us accepted_at = 0;
     priority_class priority = priority_class::normal;
     std::string cache_scope;
+    bool answer_may_be_cut = false; ///< There are stop strings: only the prompt is cached.
   };
   struct outgoing {
     schema::node_ref to;
@@ -100,6 +101,7 @@ private:
   void drop_partners(errc why);
   void retry(const schema::node_ref& culprit, const error& why, time_us now);
   void finish(finish_reason reason, errc code, std::string detail, time_us now);
+  [[nodiscard]] uint32_t cache_tokens_max() const noexcept;
   [[nodiscard]] bool watches_progress() const noexcept;
   [[nodiscard]] uint64_t patience_us() const noexcept;
 

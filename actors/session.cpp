@@ -50,6 +50,7 @@ opened examine(const new_request& r, const session_world& world) {
   s.accepted_at = r.accepted_at;
   s.priority = r.what.priority;
   s.cache_scope = cache_scope_of(r.what, world.tenants_apart);
+  s.answer_may_be_cut = !r.what.stop_strings.empty();
   o.wrong = not_served(r.what, world);
   if (o.wrong)
     return o;
@@ -94,6 +95,19 @@ void session_state::take_text(time_us now) {
     held->finish(text->flush());
   if (held->stopped())
     story->stop(held->token_count(), now);
+  note_wait(now);
+}
+
+void session_state::note_wait(time_us now) {
+  const auto next = held->waiting();
+  if (next == waiting)
+    return;
+  if (waiting.why != hold_back::reason::none)
+    world->probe.held(waiting.why == hold_back::reason::utf8 ? ops::hold_reason::utf8
+                                                             : ops::hold_reason::stop_string,
+                      now - waiting_since);
+  waiting = next;
+  waiting_since = now;
 }
 
 bool session_state::settle(request_id request, time_us now) {
@@ -113,6 +127,7 @@ bool session_state::settle(request_id request, time_us now) {
     outcome.placement.decode = names[story->partners()->decode.node];
   }
   world->probe.ended(outcome);
+  world->probe.discarded(ops::discard_reason::stop_string, held->dropped_count());
   log::debug("request_ended", {{"request", request},
                                {"reason", name_of(outcome.reason)},
                                {"code", name_of(outcome.code)},

@@ -53,10 +53,14 @@ struct session_state {
   std::optional<hold_back> held; // What is not the client's yet.
   time_us last_token_at = 0;
   time_us wake_armed_at = 0;
+  hold_back::wait waiting; // What `held` keeps, since when.
+  time_us waiting_since = 0;
 
   void open(new_request r, time_us now);
   /// New tokens to text; ends the story at a stop string.
   void take_text(time_us now);
+  /// Reports how long text was held, once it is held no longer.
+  void note_wait(time_us now);
   /// Sends what the story wants sent, hands tokens on; true if the request has ended.
   bool settle(request_id request, time_us now);
 };

@@ -64,6 +64,19 @@ histogram stage(metrics& m, const char* name) {
                           {{"stage", name}});
 }
 
+void make_text_side(metrics& m, session_probe& p) {
+  constexpr const char* holds[] = {"utf8", "stop_string"};
+  for (size_t i = 0; i < p.held_.size(); ++i)
+    p.held_[i] = m.make_histogram("penstock_request_held_seconds",
+                                  "Time generated text waited before it could be sent.",
+                                  stage_bounds, {{"reason", holds[i]}});
+  constexpr const char* discards[] = {"stop_string", "late"};
+  for (size_t i = 0; i < p.discarded_.size(); ++i)
+    p.discarded_[i]
+      = m.make_counter("penstock_request_discarded_tokens_total",
+                       "Tokens from decode that no client was given.", {{"reason", discards[i]}});
+}
+
 session_probe make_session(metrics& m) {
   session_probe p;
   p.accepted_ = m.make_counter("penstock_request_accepted_total", "Requests that got a session.");
@@ -105,6 +118,7 @@ session_probe make_session(metrics& m) {
                                  "Tokens computed again after a failure.");
   p.attempts_ = m.make_counter("penstock_request_attempts_total",
                                "Placements of requests; one each if nothing fails.");
+  make_text_side(m, p);
   return p;
 }
 

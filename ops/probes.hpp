@@ -17,6 +17,14 @@
 
 namespace penstock::ops {
 
+/// Why generated text waits before a client gets it.
+enum class hold_reason : uint8_t { utf8, stop_string };
+/// Why generated tokens were given to nobody.
+enum class discard_reason : uint8_t {
+  stop_string, ///< They have a part in a stop string, or came after it.
+  late,        ///< They came after their request had ended.
+};
+
 /// Used by gateway and session.
 struct session_probe {
   /// A session was started. Each is followed by exactly one ended().
@@ -30,12 +38,23 @@ struct session_probe {
     inter_token_.observe(static_cast<double>(took_us) * 1e-6);
   }
 
+  /// Text was held back and is no longer.
+  void held(hold_reason why, uint64_t took_us) const {
+    held_[static_cast<size_t>(why)].observe(static_cast<double>(took_us) * 1e-6);
+  }
+  /// Tokens that came from decode and are in no usage.
+  void discarded(discard_reason why, size_t tokens) const {
+    discarded_[static_cast<size_t>(why)].add(static_cast<double>(tokens));
+  }
+
   counter accepted_;
   gauge open_;
   std::array<counter, 7> ended_;    ///< By finish_reason.
   std::array<counter, 48> refused_; ///< By errc.
   std::array<counter, 48> failed_;  ///< By errc.
   histogram first_token_, inter_token_, duration_, queue_;
+  std::array<histogram, 2> held_;                                  ///< By hold_reason.
+  std::array<counter, 2> discarded_;                               ///< By discard_reason.
   histogram admission_, guardrail_, prefill_, transfer_, exposed_; ///< Stages.
   counter computed_, cached_, completion_, transferred_, recomputed_, attempts_;
 };

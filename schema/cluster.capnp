@@ -100,6 +100,7 @@ struct Book {
   topLogprobs @14 :UInt32;
   priority @15 :UInt8;  # priority_class
   cacheScope @16 :Text;
+  cacheTokensMax @17 :UInt32 = 0xffffffff;
 }
 
 struct Booked {
@@ -112,6 +113,7 @@ struct Prefill {
   skip @2 :UInt32;
   priority @3 :UInt8;  # priority_class
   cacheScope @4 :Text;
+  cacheTokensMax @5 :UInt32 = 0xffffffff;
 }
 
 struct Begin {

@@ -70,6 +70,8 @@ struct book {
   std::vector<token_id> end_ids; ///< Tokens that end the sequence.
   priority_class priority = priority_class::normal;
   std::string cache_scope = {}; ///< Only KV of the same scope may be shared; opaque.
+  /// Leading tokens whose KV may be cached. What follows may be cut off by a stop string later.
+  uint32_t cache_tokens_max = UINT32_MAX;
 };
 /// decode → session: room is reserved.
 struct booked {
@@ -82,6 +84,7 @@ struct prefill {
   uint32_t skip = 0;
   priority_class priority = priority_class::normal;
   std::string cache_scope = {}; ///< As book's.
+  uint32_t cache_tokens_max = UINT32_MAX;
 };
 /// prefill → decode: computing has begun; take blocks now.
 struct begin {

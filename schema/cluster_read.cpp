@@ -125,6 +125,7 @@ body read(wire::Book::Reader from, checks& check) {
   out.priority = priority(from.getPriority(), "book.priority is no class", check);
   out.cache_scope
     = text(from.getCacheScope(), lim::cache_scope_bytes_max, "book.cache_scope is too long", check);
+  out.cache_tokens_max = from.getCacheTokensMax();
   return out;
 }
 
@@ -142,6 +143,7 @@ body read(wire::Prefill::Reader from, checks& check) {
   out.priority = priority(from.getPriority(), "prefill.priority is no class", check);
   out.cache_scope = text(from.getCacheScope(), lim::cache_scope_bytes_max,
                          "prefill.cache_scope is too long", check);
+  out.cache_tokens_max = from.getCacheTokensMax();
   return out;
 }
 

@@ -95,6 +95,7 @@ void write(const book& from, body_builder into) {
   to.setTopLogprobs(from.sampling.top_logprobs);
   to.setPriority(static_cast<uint8_t>(from.priority));
   to.setCacheScope(text_of(from.cache_scope));
+  to.setCacheTokensMax(from.cache_tokens_max);
 }
 
 void write(const booked& from, body_builder into) {
@@ -108,6 +109,7 @@ void write(const prefill& from, body_builder into) {
   to.setSkip(from.skip);
   to.setPriority(static_cast<uint8_t>(from.priority));
   to.setCacheScope(text_of(from.cache_scope));
+  to.setCacheTokensMax(from.cache_tokens_max);
 }
 
 void write(const begin& from, body_builder into) {

@@ -169,6 +169,20 @@ TEST_F(decode_batch_test, a_finished_row_leaves_its_whole_blocks_to_the_cache) {
   EXPECT_EQ(cache.find(sequence, 16).blocks().size(), 1u);
 }
 
+TEST_F(decode_batch_test, an_answer_that_may_be_cut_is_not_cached) {
+  decode_batch batch{1, 100, cache};
+  auto cut = row(1, std::vector<token_id>(18, 7), 30);
+  cut.cache_tokens_max = 18;
+  cut.lease = std::move(*pool.acquire(3));
+  batch.add(std::move(cut));
+  for (uint64_t n = 1; n <= 30; ++n)
+    (void)batch.apply(answer(batch.plan(n), 5));
+  EXPECT_TRUE(batch.empty());
+  auto sequence = std::vector<token_id>(18, 7);
+  sequence.resize(48, 5);
+  EXPECT_EQ(cache.find(sequence, 48).blocks().size(), 1u); // Of the prompt.
+}
+
 TEST_F(decode_batch_test, no_row_is_lost_whatever_comes) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     rng draw{seed};

@@ -117,6 +117,39 @@ TEST(hold_back, the_first_complete_stop_string_counts_and_of_equals_the_longest)
   }
 }
 
+TEST(hold_back, says_what_waits_and_since_which_byte) {
+  using reason = hold_back::reason;
+  hold_back held{{"stop", "pop"}};
+  EXPECT_EQ(held.waiting(), (hold_back::wait{}));
+  held.push({1}, "ab", false);
+  EXPECT_EQ(held.waiting().why, reason::none);
+  held.push({2}, "", true);
+  EXPECT_EQ(held.waiting(), (hold_back::wait{reason::utf8, 2}));
+  held.push({3}, "", true); // The same character goes on.
+  EXPECT_EQ(held.waiting(), (hold_back::wait{reason::utf8, 2}));
+  held.push({4}, "\xC3\xA4st", false);
+  EXPECT_EQ(held.waiting(), (hold_back::wait{reason::stop_string, 4}));
+  held.push({5}, "o", false);
+  EXPECT_EQ(held.waiting(), (hold_back::wait{reason::stop_string, 4}));
+  held.push({6}, "s", false); // "sto" was none, "s" is another beginning.
+  EXPECT_EQ(held.waiting(), (hold_back::wait{reason::stop_string, 7}));
+  held.push({7}, "top", false);
+  EXPECT_TRUE(held.stopped());
+  EXPECT_EQ(held.waiting().why, reason::none);
+}
+
+TEST(hold_back, counts_the_tokens_that_will_never_leave) {
+  hold_back held{{"stop"}};
+  held.push({1}, "a", false);
+  held.push({2}, "bst", false);
+  held.push({3}, "o", false);
+  EXPECT_EQ(held.dropped_count(), 0U);
+  held.push({4}, "p", false);
+  held.push({5}, "more", false);
+  EXPECT_EQ(held.token_count(), 1U);
+  EXPECT_EQ(held.dropped_count(), 4U);
+}
+
 /// Where the answer ends, found plainly; npos: nowhere.
 size_t stop_start(const texts& stops, const std::string& text) {
   for (size_t end = 1; end <= text.size(); ++end) {

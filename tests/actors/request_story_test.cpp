@@ -63,6 +63,7 @@ TEST_F(request_story_test, tells_both_partners_how_urgent_it_is_and_what_it_may_
   auto s = setup();
   s.priority = priority_class::batch;
   s.cache_scope = "s1:x";
+  s.answer_may_be_cut = true;
   request_story story{s};
   story.begin(0);
   hear(story, gateway, schema::admitted{}, 10);
@@ -76,6 +77,8 @@ TEST_F(request_story_test, tells_both_partners_how_urgent_it_is_and_what_it_may_
   EXPECT_EQ(work.priority, priority_class::batch);
   EXPECT_EQ(booking.cache_scope, "s1:x");
   EXPECT_EQ(work.cache_scope, "s1:x");
+  EXPECT_EQ(booking.cache_tokens_max, 3u); // The prompt.
+  EXPECT_EQ(work.cache_tokens_max, 3u);
 }
 
 TEST_F(request_story_test, goes_through_every_stage_once) {

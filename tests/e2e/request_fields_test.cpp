@@ -118,6 +118,45 @@ TEST(request_fields, tenants_share_no_cached_prompt_if_the_cluster_file_says_so)
   EXPECT_EQ(cached(c.ask({"--max-tokens", "4", "--", prompt})), 0); // Nobody's.
 }
 
+std::string joined(const json& first, const json& second) {
+  std::string out;
+  for (const auto* ids : {&first, &second})
+    for (const auto& id : *ids)
+      out += std::to_string(id.get<int>()) + ",";
+  return out;
+}
+
+TEST(request_fields, what_follows_a_stop_string_is_counted_and_in_no_usage_and_no_cache) {
+  cluster c;
+  arguments base{"--max-tokens", "48", "--ignore-end", "--", prompt};
+  auto with = [&base](arguments more) {
+    more.insert(more.end(), base.begin(), base.end());
+    return more;
+  };
+  auto whole = oracle("builtin", base);
+  auto text = whole["text"].get<std::string>();
+  ASSERT_EQ(whole["token_ids"].size(), 48U);
+  const auto stop = text.substr(text.size() - 6, 4); // Decode is far beyond the prompt by then.
+  auto cut = c.ask(with({"--cache-salt", "cut", "--stop", stop}));
+  EXPECT_EQ(cut["finish_reason"], "stop");
+  EXPECT_EQ(cut["text"], text.substr(0, text.find(stop)));
+  EXPECT_EQ(cut["usage"]["completion_tokens"], cut["token_ids"].size());
+  EXPECT_EQ(cut["logprobs"].size(), cut["token_ids"].size());
+  EXPECT_EQ(c.ask(with({"--cache-salt", "whole"}))["token_ids"], whole["token_ids"]);
+  auto ids = json::parse(run({penstock(), "tokenize", "--json"}, prompt).out)["token_ids"];
+  auto longer = joined(ids, whole["token_ids"]);
+  auto found = [&](const char* salt) {
+    return cached(c.ask({"--cache-salt", salt, "--max-tokens", "1", "--prompt-ids", longer}));
+  };
+  EXPECT_GT(found("whole"), static_cast<int>(ids.size()));
+  auto of_cut = found("cut");
+  EXPECT_GT(of_cut, 0);
+  EXPECT_LE(of_cut, static_cast<int>(ids.size()));
+  auto metrics = c.metrics_of("g0");
+  EXPECT_GT(metrics["penstock_request_discarded_tokens_total{reason=\"stop_string\"}"], 0);
+  EXPECT_GT(metrics["penstock_request_held_seconds_count{reason=\"stop_string\"}"], 0);
+}
+
 struct refusal {
   arguments what;
   const char* code;

@@ -126,6 +126,22 @@ TEST(probes, roles_count_their_steps_blocks_and_transfers) {
   EXPECT_THAT(text, HasSubstr("penstock_node_missed_heartbeats_total 5"));
 }
 
+TEST(probes, waits_and_discards_are_told_apart_by_reason) {
+  metrics m;
+  probes p{m, everything()};
+  p.session.held(hold_reason::utf8, 500'000);
+  p.session.held(hold_reason::stop_string, 250'000);
+  p.session.held(hold_reason::stop_string, 250'000);
+  p.session.discarded(discard_reason::stop_string, 3);
+  p.session.discarded(discard_reason::late, 1);
+  std::string text = m.text();
+  EXPECT_THAT(text, HasSubstr("penstock_request_held_seconds_count{reason=\"utf8\"} 1"));
+  EXPECT_THAT(text, HasSubstr("penstock_request_held_seconds_sum{reason=\"utf8\"} 0.5"));
+  EXPECT_THAT(text, HasSubstr("penstock_request_held_seconds_count{reason=\"stop_string\"} 2"));
+  EXPECT_THAT(text, HasSubstr("penstock_request_discarded_tokens_total{reason=\"stop_string\"} 3"));
+  EXPECT_THAT(text, HasSubstr("penstock_request_discarded_tokens_total{reason=\"late\"} 1"));
+}
+
 TEST(probes, a_pool_that_does_not_exist_shows_no_blocks) {
   metrics m;
   probes p{m, {"d0", "decode", "0.1.0", "", 0, 0}};

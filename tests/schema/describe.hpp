@@ -59,10 +59,12 @@ private:
     add(b.prefill, b.tokens, b.prompt_tokens, b.sampling.temperature, b.sampling.seed,
         b.sampling.tokens_max, b.sampling.ignore_end, b.sampling.top_k, b.sampling.top_p,
         b.sampling.min_p, b.sampling.repetition_penalty, b.sampling.tokens_min, b.sampling.stop_ids,
-        b.end_ids, b.sampling.top_logprobs, b.priority, b.cache_scope);
+        b.end_ids, b.sampling.top_logprobs, b.priority, b.cache_scope, b.cache_tokens_max);
   }
   void fields(const booked& b) { add(b.cached_tokens); }
-  void fields(const prefill& b) { add(b.decode, b.tokens, b.skip, b.priority, b.cache_scope); }
+  void fields(const prefill& b) {
+    add(b.decode, b.tokens, b.skip, b.priority, b.cache_scope, b.cache_tokens_max);
+  }
   void fields(const begin& b) { add(b.tokens, b.skip); }
   void fields(const published& b) {
     add(b.first_index, b.source_blocks, b.generations, b.digests, b.last);

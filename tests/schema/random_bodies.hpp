@@ -83,11 +83,12 @@ private:
     b.sampling.top_logprobs = static_cast<uint32_t>(rng_.below(21));
     b.priority = priority();
     b.cache_scope = text(256);
+    b.cache_tokens_max = u32();
     return b;
   }
   body fill(booked b) { return b = {u32()}; }
   body fill(prefill b) {
-    b = {node(), numbers<token_id>(rng_.below(200)), 0, priority(), text(256)};
+    b = {node(), numbers<token_id>(rng_.below(200)), 0, priority(), text(256), u32()};
     b.skip = static_cast<uint32_t>(rng_.below(b.tokens.size() + 1));
     return b;
   }

@@ -23,7 +23,8 @@ model::tokenizer builtin_tokenizer() {
 
 } // namespace
 
-void client_view::push(std::span<const generated_token> fresh, std::string_view) {
+void client_view::push(std::span<const generated_token> fresh, std::string_view more) {
+  text += more;
   pushes_after_end += endings;
   for (const auto& t : fresh)
     tokens.push_back(t.id);
@@ -91,7 +92,7 @@ actors::node_parts cluster_sim::parts_of(node_index n, const schema::node_ref& m
   for (node_index other = 0; other < machines_.size(); ++other)
     p.links.push_back(other == n ? nullptr : network_.make_link(n, other));
   p.identity.node = names[n];
-  p.identity.version = "sim";
+  p.identity.version = n == decode_node ? options_.decode_version : "sim";
   p.identity.ready = true;
   p.identity.model_digest = "oracle";
   p.rows_max = options_.rows_max;
@@ -180,11 +181,17 @@ void cluster_sim::kill(node_index n) {
 
 std::shared_ptr<client_view> cluster_sim::ask(std::vector<token_id> prompt,
                                               const sampling_params& sampling, uint64_t budget_us) {
+  generate_request what;
+  what.prompt_ids = std::move(prompt);
+  what.sampling = sampling;
+  what.budget_us = budget_us;
+  return ask(std::move(what));
+}
+
+std::shared_ptr<client_view> cluster_sim::ask(generate_request what) {
   auto view = std::make_shared<client_view>();
   view->time = &time_;
-  view->asked.prompt_ids = std::move(prompt);
-  view->asked.sampling = sampling;
-  view->asked.budget_us = budget_us;
+  view->asked = std::move(what);
   view->asked_at = time_.now();
   view->id = machines_[gateway_node].service->generate(view->asked, view);
   clients_.push_back(view);

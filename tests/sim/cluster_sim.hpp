@@ -40,6 +40,7 @@ struct sim_options {
   uint32_t host_blocks = 12; ///< Of host memory, for each of the two; 0: none.
   uint32_t rows_max = 4;
   uint32_t step_tokens_max = 32;
+  std::string decode_version = "sim"; ///< The others' is "sim".
 };
 
 /// What a client saw of one request.
@@ -49,6 +50,7 @@ struct client_view final : schema::token_sink {
   time_us ended_at = 0;
   request_id id = 0;
   std::vector<token_id> tokens;
+  std::string text;
   std::optional<generate_outcome> outcome;
   uint32_t endings = 0;
   uint32_t pushes_after_end = 0;
@@ -65,6 +67,7 @@ public:
 
   std::shared_ptr<client_view> ask(std::vector<token_id> prompt, const sampling_params& sampling,
                                    uint64_t budget_us);
+  std::shared_ptr<client_view> ask(generate_request what);
   void cancel(const client_view& who);
   /// A node's process dies: its actors, memory and connections are gone.
   void kill(node_index n);
@@ -78,6 +81,7 @@ public:
   [[nodiscard]] sim_network& network() noexcept { return network_; }
   [[nodiscard]] rng& draws() noexcept { return draws_; }
   [[nodiscard]] const sim_clock& time() const noexcept { return time_; }
+  [[nodiscard]] const model::tokenizer& tokenizer() const noexcept { return tokenizer_; }
   [[nodiscard]] gpu::block_counts blocks(node_index n) const;
   /// Since the node's last start.
   [[nodiscard]] gpu::prefix_cache_counts cache(node_index n) const;

@@ -1,5 +1,6 @@
 // Two compute nodes under faults, checked against the rules of docs/architecture.md.
 #include "tests/sim/cluster_sim.hpp"
+#include "tests/sim/wanted_answer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -82,6 +83,27 @@ sampling_params sampling_of(rng& draw) {
   return s;
 }
 
+/// A third have stop strings, of texts that tokens have; some are of a tenant or have a salt.
+generate_request request_of(cluster_sim& sim, std::vector<token_id> prompt) {
+  auto& draw = sim.draws();
+  generate_request r;
+  r.prompt_ids = std::move(prompt);
+  r.sampling = sampling_of(draw);
+  r.budget_us = budget_us;
+  r.priority = static_cast<priority_class>(draw.below(3));
+  if (draw.below(4) == 0)
+    r.cache_salt = draw.below(2) == 0 ? "a" : "b";
+  if (draw.below(3) == 0)
+    for (auto count = 1 + draw.below(3); count > 0; --count) {
+      const token_id some[]
+        = {static_cast<token_id>(3 + draw.below(490)), static_cast<token_id>(3 + draw.below(490))};
+      auto text = sim.tokenizer().decode(std::span{some}.first(1 + draw.below(2)));
+      if (!text.empty())
+        r.stop_strings.push_back(std::move(text));
+    }
+  return r;
+}
+
 std::vector<std::shared_ptr<client_view>> run(cluster_sim& sim, fault what) {
   std::vector<std::shared_ptr<client_view>> clients;
   auto& draw = sim.draws();
@@ -95,7 +117,7 @@ std::vector<std::shared_ptr<client_view>> run(cluster_sim& sim, fault what) {
       std::copy_n(like.begin(), std::min(like.size(), prompt.size()) * (1 + draw.below(2)) / 2,
                   prompt.begin());
     }
-    clients.push_back(sim.ask(std::move(prompt), sampling_of(draw), budget_us));
+    clients.push_back(sim.ask(request_of(sim, std::move(prompt))));
     sim.run_for(draw.below(100'000));
     disturb(sim, what, clients);
   }
@@ -109,10 +131,11 @@ void expect_rules(const cluster_sim& sim, const std::vector<std::shared_ptr<clie
     ASSERT_EQ(c->endings, 1u) << "rule 1 or 9";
     EXPECT_EQ(c->pushes_after_end, 0u);
     EXPECT_LE(c->ended_at, c->asked_at + budget_us + 200'000) << "rule 6";
-    auto want = gpu::oracle_answer(oracle, c->asked.prompt_ids, c->asked.sampling);
-    ASSERT_LE(c->tokens.size(), want.size());
-    EXPECT_TRUE(std::equal(c->tokens.begin(), c->tokens.end(), want.begin()))
+    auto want = wanted(oracle, sim.tokenizer(), c->asked);
+    ASSERT_LE(c->tokens.size(), want.tokens.size());
+    EXPECT_TRUE(std::equal(c->tokens.begin(), c->tokens.end(), want.tokens.begin()))
       << "rule 3: a token that no undisturbed node would have given";
+    EXPECT_EQ(c->outcome->usage.completion_tokens, c->tokens.size());
     const auto& u = c->outcome->usage;
     EXPECT_EQ(u.computed_tokens + u.cached_tokens, u.prompt_tokens) << "rule 5";
     auto reason = c->outcome->reason;
@@ -121,7 +144,9 @@ void expect_rules(const cluster_sim& sim, const std::vector<std::shared_ptr<clie
                 || is_retryable(code))
       << "rule 8: blamed on the caller: " << c->outcome->detail;
     if (reason == finish_reason::stop || reason == finish_reason::length) {
-      EXPECT_EQ(c->tokens.size(), want.size());
+      EXPECT_EQ(c->tokens.size(), want.tokens.size());
+      EXPECT_EQ(c->text, want.text);
+      EXPECT_TRUE(!want.stopped || reason == finish_reason::stop);
       EXPECT_EQ(u.prompt_tokens, c->asked.prompt_ids.size());
     }
   }
@@ -227,6 +252,21 @@ TEST(sim, a_prefix_that_left_both_pools_comes_back_from_host_memory) {
   EXPECT_EQ(sim.cache(decode_node).hit_host, 0u);
   EXPECT_EQ(ask(10).cached_tokens, 64u);
   EXPECT_EQ(sim.cache(decode_node).hit_host, 4u);
+}
+
+TEST(sim, a_node_of_another_version_is_not_used_and_the_refusal_says_so) {
+  auto options = options_for(1, fault::none);
+  options.decode_version = "sim+wire9";
+  cluster_sim sim{options};
+  auto clients = run(sim, fault::none);
+  for (const auto& c : clients) {
+    ASSERT_TRUE(c->outcome.has_value());
+    EXPECT_EQ(c->outcome->code, errc::unavailable);
+    EXPECT_EQ(c->outcome->reason, finish_reason::refused);
+    EXPECT_NE(c->outcome->detail.find("version: sim+wire9 is not sim"), std::string::npos)
+      << c->outcome->detail;
+    EXPECT_TRUE(c->tokens.empty());
+  }
 }
 
 TEST(sim, a_seed_replays_exactly) {
