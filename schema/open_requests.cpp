@@ -5,7 +5,16 @@
 #include "schema/request_check.hpp"
 #include "schema/token_lists.hpp"
 
+#include <algorithm>
+
 namespace penstock::schema {
+
+namespace {
+
+/// Lists of one push: a client's reader has limits, and a slow one may have let much gather.
+constexpr size_t push_bytes_max = size_t{4} << 20U;
+
+} // namespace
 
 open_request::open_request(open_requests& table, uint64_t key, wire::TokenSink::Client sink,
                            kj::Own<connection_load> load, std::shared_ptr<token_stream> stream)
@@ -32,13 +41,26 @@ void open_request::pump() {
 }
 
 void open_request::push(const token_stream::batch& batch) {
-  size_t words = token_lists_bytes(batch.tokens) / sizeof(capnp::word)
-                 + batch.text.size() / sizeof(capnp::word) + 8;
-  auto call = sink_.pushRequest(capnp::MessageSize{words, 0});
-  write_tokens(batch.tokens, batch.text, call);
+  std::span<const generated_token> rest{batch.tokens};
+  const size_t token_bytes = token_lists_bytes(rest.first(std::min<size_t>(1, rest.size())));
+  const size_t count_max = push_bytes_max / std::max<size_t>(1, token_bytes);
   pushing_ = true;
+  while (rest.size() > count_max) {
+    send(rest.first(count_max), {}, false);
+    rest = rest.subspan(count_max);
+  }
+  send(rest, batch.text, true);
+}
+
+void open_request::send(std::span<const generated_token> tokens, const std::string& text,
+                        bool is_last) {
+  size_t words = (token_lists_bytes(tokens) + text.size()) / sizeof(capnp::word) + 16;
+  auto call = sink_.pushRequest(capnp::MessageSize{words, 0});
+  write_tokens(tokens, text, call);
   table_.sends_.add(call.send().then(
-    [self = kj::addRef(*this)]() mutable {
+    [self = kj::addRef(*this), is_last]() mutable {
+      if (!is_last)
+        return;
       self->pushing_ = false;
       self->pump();
     },

@@ -40,6 +40,7 @@ private:
   // Sends what has gathered, unless an earlier push still waits for room.
   void pump();
   void push(const token_stream::batch& batch);
+  void send(std::span<const generated_token> tokens, const std::string& text, bool is_last);
   void finish(const generate_outcome& outcome);
   void fail(const kj::Exception& why);
   // Forgets it; what the service still pushes is ignored.

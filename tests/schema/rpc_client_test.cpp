@@ -1,6 +1,4 @@
-#include "fake_service.hpp"
-#include "schema/rpc_client.hpp"
-#include "schema/rpc_server.hpp"
+#include "served.hpp"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -16,43 +14,9 @@ namespace {
 using namespace std::chrono_literals;
 using testing::fake_service;
 using ::testing::HasSubstr;
+using testing::reply;
+using testing::served;
 using testing::small_request;
-
-// A server and where it is.
-struct served {
-  explicit served(fake_service::script script = {}, rpc_server_options options = {})
-    : service(std::move(script)), server(service, options) {
-    auto port = server.start();
-    EXPECT_TRUE(port) << port.err().text();
-    address = "127.0.0.1:" + std::to_string(*port);
-  }
-
-  std::unique_ptr<rpc_client> connect() {
-    auto client = rpc_client::connect(address, 10s);
-    EXPECT_TRUE(client) << client.err().text();
-    return client ? std::move(*client) : nullptr;
-  }
-
-  fake_service service;
-  rpc_server server;
-  std::string address;
-};
-
-// What a handler was given.
-struct reply {
-  std::vector<generated_token> tokens;
-  std::string text;
-  size_t calls = 0;
-
-  rpc_client::token_handler handler() {
-    return [this](std::span<const generated_token> t, std::string_view s) {
-      tokens.insert(tokens.end(), t.begin(), t.end());
-      text += s;
-      ++calls;
-      return true;
-    };
-  }
-};
 
 void finish_after_numbers(const generate_request& request, token_sink& sink) {
   testing::push_numbers(sink, request.sampling.tokens_max);
@@ -114,26 +78,6 @@ TEST(rpc_client, brings_every_field_of_a_request) {
   EXPECT_EQ(got.tenant, r.tenant);
   EXPECT_EQ(got.cache_salt, r.cache_salt);
   EXPECT_EQ(got.budget_us, r.budget_us);
-}
-
-TEST(rpc_client, brings_the_likeliest_tokens_of_each) {
-  std::vector<generated_token> sent{{7, -0.5F, {{7, -0.5F}, {9, -1.5F}}},
-                                    {8, -2.5F, {{4, -0.1F}, {8, -2.5F}}}};
-  served s{[&sent](const auto&, token_sink& sink) {
-    sink.push(sent, "ab");
-    sink.done(testing::ending(finish_reason::length));
-  }};
-  reply got;
-  ASSERT_TRUE(s.connect()->generate(small_request(), got.handler()));
-  ASSERT_EQ(got.tokens.size(), 2U);
-  for (size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(got.tokens[i].id, sent[i].id);
-    ASSERT_EQ(got.tokens[i].top.size(), 2U);
-    for (size_t k = 0; k < 2; ++k) {
-      EXPECT_EQ(got.tokens[i].top[k].id, sent[i].top[k].id);
-      EXPECT_EQ(got.tokens[i].top[k].logprob, sent[i].top[k].logprob);
-    }
-  }
 }
 
 TEST(rpc_client, brings_every_field_of_an_outcome) {
