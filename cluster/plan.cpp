@@ -167,6 +167,7 @@ plan make_plan(const cluster_config& config, const machine_facts& machine,
   PS_CHECK(model.context > 0 && model.block_bytes(1) > 0);
   plan p;
   p.machine = machine;
+  p.tenants_apart = config.tenants_apart;
   p.model = model;
   for (const node_config& node : config.nodes) {
     node_plan out;

@@ -65,6 +65,7 @@ struct plan {
   uint64_t memory_bytes_here = 0; ///< Sum over the nodes of this machine.
   machine_facts machine;
   model_facts model;
+  bool tenants_apart = false;    ///< As the config's.
   std::vector<mistake> mistakes; ///< Not empty: must not be started.
   std::vector<mistake> warnings;
 

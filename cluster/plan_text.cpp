@@ -93,7 +93,9 @@ std::string to_text(const plan& p) {
     out += ", digest " + p.model.digest.substr(0, 16);
   out += "\nmachine  " + in_quotes(p.machine.host_name) + ", cores " + core_ranges(p.machine.cores)
          + ", memory " + short_size(p.machine.memory_bytes) + ", of which the nodes here take "
-         + short_size(p.memory_bytes_here) + "\n\n";
+         + short_size(p.memory_bytes_here) + "\ncached   prompts are shared "
+         + (p.tenants_apart ? "within a tenant only" : "by all without a salt of their own")
+         + "\n\n";
   out += nodes_text(p) + '\n' + links_text(p);
   if (!p.mistakes.empty() || !p.warnings.empty())
     out += '\n';

@@ -118,6 +118,18 @@ TEST(config, reads_every_key) {
   EXPECT_EQ(c.log_level, log::level::debug);
 }
 
+TEST(config, keeps_tenants_apart_only_if_told) {
+  auto isolated
+    = [](const std::string& line) { return parse("[cluster]\n" + line + "\n" + with("", "", "")); };
+  EXPECT_FALSE(isolated("").config->tenants_apart);
+  EXPECT_FALSE(isolated("cache_isolation = 'none'").config->tenants_apart);
+  EXPECT_TRUE(isolated("cache_isolation = 'tenant'").config->tenants_apart);
+  auto wrong = isolated("cache_isolation = 'all'");
+  EXPECT_FALSE(wrong.config);
+  EXPECT_THAT(to_text(wrong.mistakes), HasSubstr("cache_isolation"));
+  EXPECT_THAT(to_text(wrong.mistakes), HasSubstr("tenant"));
+}
+
 TEST(config, reports_every_mistake_at_once_in_file_order) {
   config_report r = parse("[cluster]\nname = 5\n[[node]]\nname = 'g0'\nrole = ['gateway']\n"
                           "listen = 'example.org:1'\n[admision]\n[request]\ntokens_max = -1\n");

@@ -81,6 +81,13 @@ TEST(plan, a_shared_gateway_and_prefill_node_links_once_with_decode) {
   EXPECT_EQ(p.links[1].kind, link_kind::kv);
 }
 
+TEST(plan, says_who_shares_cached_prompts) {
+  cluster_config c = config();
+  EXPECT_THAT(to_text(make_plan(c, machine(2), model())), HasSubstr("shared by all"));
+  c.tenants_apart = true;
+  EXPECT_THAT(to_text(make_plan(c, machine(2), model())), HasSubstr("within a tenant only"));
+}
+
 TEST(plan, one_core_works_and_is_warned_of) {
   plan p = make_plan(config(), machine(1), model());
   EXPECT_TRUE(p.mistakes.empty());
