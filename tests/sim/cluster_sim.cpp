@@ -220,10 +220,15 @@ gpu::prefix_cache_counts cluster_sim::cache(node_index n) const {
   return m.parts ? m.parts->cache->counts() : gpu::prefix_cache_counts{};
 }
 
+void cluster_sim::forget_cached(node_index n) {
+  machines_[n].parts->cache->clear();
+}
+
 void cluster_sim::run_one_job() {
   auto& queue = jobs_.jobs;
   auto chosen = draws_.below(queue.size());
   note(chosen);
+  ++messages_;
   std::rotate(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(chosen),
               queue.begin() + static_cast<std::ptrdiff_t>(chosen) + 1);
   jobs_.run_once();
@@ -262,6 +267,13 @@ void cluster_sim::turn() {
       blocks_added_up_
         = blocks_added_up_ && c.free + c.leased + c.cached + c.quarantined == c.capacity;
     }
+}
+
+void cluster_sim::run_messages(uint64_t count, uint64_t us_max) {
+  auto until = time_.now() + us_max;
+  auto last = messages_ + count;
+  while (messages_ < last && time_.now() < until)
+    turn();
 }
 
 void cluster_sim::run_for(uint64_t us) {

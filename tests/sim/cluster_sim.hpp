@@ -76,6 +76,8 @@ public:
 
   /// Runs until `us` of virtual time have passed.
   void run_for(uint64_t us);
+  /// Runs until actors have handled `count` more messages, or `us_max` of virtual time have passed.
+  void run_messages(uint64_t count, uint64_t us_max);
   /// Ends all faults of network and fabric.
   void heal();
   [[nodiscard]] sim_network& network() noexcept { return network_; }
@@ -85,6 +87,8 @@ public:
   [[nodiscard]] gpu::block_counts blocks(node_index n) const;
   /// Since the node's last start.
   [[nodiscard]] gpu::prefix_cache_counts cache(node_index n) const;
+  /// Clears its prefix cache.
+  void forget_cached(node_index n);
   /// A hash over everything drawn and everything clients saw.
   [[nodiscard]] uint64_t trace() const noexcept { return trace_; }
   /// False once free + leased + cached + quarantined was not the capacity.
@@ -122,6 +126,7 @@ private:
   std::array<machine, 3> machines_;
   std::vector<std::shared_ptr<client_view>> clients_;
   uint64_t trace_ = 0;
+  uint64_t messages_ = 0; ///< Handled by actors.
   bool blocks_added_up_ = true;
 };
 
