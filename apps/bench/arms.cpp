@@ -23,9 +23,10 @@ std::string in_toml(const std::string& text) {
   return out += '"';
 }
 
-void write_node(std::ostream& out, const char* name, const char* role, uint16_t port) {
-  out << "\n[[node]]\nname = \"" << name << "\"\nroles = [\"" << role
-      << "\"]\nlisten = " << listen_at(port);
+/// @param roles As in the file, with quotes.
+void write_node(std::ostream& out, const char* name, const char* roles, uint16_t port) {
+  out << "\n[[node]]\nname = \"" << name << "\"\nroles = [" << roles
+      << "]\nlisten = " << listen_at(port);
 }
 
 } // namespace
@@ -53,18 +54,18 @@ arm_cluster cluster_of(arm a, const arm_layout& l) {
   auto rows = "rows_max = " + std::to_string(l.rows_max) + "\n";
   std::ostringstream text;
   text << "[cluster]\nname = \"interference\"\nmodel = " << in_toml(l.model) << "\n";
-  write_node(text, "g0", "gateway", l.ports[1]);
+  write_node(text, "g0", R"("gateway")", l.ports[1]);
   text << "rpc = " << listen_at(l.ports[0]) << service;
   if (a == arm::colocated) {
-    write_node(text, "b0", "both", l.ports[2]);
+    write_node(text, "b0", R"("prefill", "decode")", l.ports[2]);
     text << "compute_cores = [" << l.decode_core << ", " << l.service_core << "]\n"
-         << service << pool << rows << "chunk_tokens = " << l.chunk_tokens << "\n";
+         << service << pool << rows << "step_tokens_max = " << l.chunk_tokens << "\n";
     out.nodes = {"g0", "b0"};
   } else {
-    write_node(text, "p0", "prefill", l.ports[2]);
+    write_node(text, "p0", R"("prefill")", l.ports[2]);
     text << "compute_cores = [" << l.service_core << "]\n"
          << service << pool << "step_tokens_max = " << l.chunk_tokens << "\n";
-    write_node(text, "d0", "decode", l.ports[3]);
+    write_node(text, "d0", R"("decode")", l.ports[3]);
     text << "compute_cores = [" << l.decode_core << "]\n" << service << pool << rows;
     out.nodes = {"g0", "p0", "d0"};
   }
