@@ -58,6 +58,8 @@ public:
     return {};
   }
   schema::rpc_client& client() { return *client_; }
+  /// @returns The name of a node that has ended; empty while all run.
+  std::string ended() { return nodes_.ended(); }
 
 private:
   local_cluster nodes_;
@@ -179,8 +181,8 @@ result<std::unique_ptr<interference_run::running_cluster>> interference_run::sta
   return out;
 }
 
-load_result interference_run::loaded(running_cluster& on, std::vector<load_stream> streams,
-                                     time_us cut_after) {
+result<load_result> interference_run::loaded(running_cluster& on, std::vector<load_stream> streams,
+                                             time_us cut_after) {
   load_run run{on.client(), std::move(streams)};
   {
     std::lock_guard lock{mutex_};
@@ -188,10 +190,18 @@ load_result interference_run::loaded(running_cluster& on, std::vector<load_strea
     if (stopped_)
       run.stop();
   }
-  auto out = run.run({}, cut_after);
+  std::string lost;
+  auto seen = run.run(
+    [&](const load_progress&) {
+      if (lost.empty() && !(lost = on.ended()).empty())
+        run.stop(); // Nobody restarts it: waiting for answers would take their whole budget.
+    },
+    cut_after);
   std::lock_guard lock{mutex_};
   current_ = nullptr;
-  return out;
+  if (!lost.empty())
+    return error{errc::peer_lost, "node " + lost + " died while it was measured; see above"};
+  return seen;
 }
 
 /// The long prompt on an idle cluster, three times: what the period follows from.
@@ -209,8 +219,11 @@ result<void> interference_run::measure_alone() {
                      closed_loop{1},
                      {.requests_max = 3},
                      0});
+  auto seen = loaded(**on, std::move(streams), UINT64_MAX);
+  if (!seen)
+    return seen.err();
   std::vector<double> times;
-  for (const auto& r : loaded(**on, std::move(streams), UINT64_MAX).records)
+  for (const auto& r : seen->records)
     if (failure_of(r).empty())
       times.push_back(static_cast<double>(r.tokens.front() - r.sent) / 1e3);
   if (times.empty() && !stopped())
@@ -223,7 +236,8 @@ result<void> interference_run::measure_alone() {
 
 /// Victims, and unless alone long prompts at the pace of the ratio: prompt tokens per second are
 /// the same at each. Null has the same answers at the same times, but no long prompts.
-load_result interference_run::load(running_cluster& on, arm which, size_t ratio, uint64_t seed) {
+result<load_result> interference_run::load(running_cluster& on, arm which, size_t ratio,
+                                           uint64_t seed) {
   auto answer = std::min(context_ - victim_prompt_tokens, victim_output_tokens_max);
   std::vector<load_stream> streams;
   streams.push_back({prompts_of(victim_prompt_tokens, answer, mix64(seed), context_),
@@ -250,9 +264,11 @@ result<void> interference_run::one_run(running_cluster& on, arm which, size_t ra
   tell("round " + std::to_string(round + 1) + " of " + std::to_string(plan_.options.rounds) + ": "
        + title_of(which, r));
   auto seen = load(on, which, ratio, seed_of(round, ratio, which));
+  if (!seen)
+    return seen.err();
   if (stopped())
     return {};
-  auto out = measured(seen, window_.from, window_.to);
+  auto out = measured(*seen, window_.from, window_.to);
   out.which = which;
   out.round = round;
   out.ratio = ratio;
@@ -263,7 +279,7 @@ result<void> interference_run::one_run(running_cluster& on, arm which, size_t ra
   ++runs_done_;
   if (round == 0 && ratio == plan_.ratios.size() / 2)
     out_.timelines.push_back(timeline_of(
-      seen.records, title_of(which, r), [](const auto& v) { return v.stream == victim_stream; },
+      seen->records, title_of(which, r), [](const auto& v) { return v.stream == victim_stream; },
       [](const auto& v) { return v.stream == long_stream; }));
   return {};
 }
@@ -281,7 +297,9 @@ result<void> interference_run::choose_chunk() {
     if (!on)
       return on.err();
     auto seen = load(**on, arm::colocated, middle_ratio(), random_bits(plan_.options.seed, chunk));
-    auto run = measured(seen, window_.from, window_.to);
+    if (!seen)
+      return seen.err();
+    auto run = measured(*seen, window_.from, window_.to);
     out_.trials.push_back({chunk, run.itl_ms.at(0.99), run.tokens_per_s});
     ++runs_done_;
   }

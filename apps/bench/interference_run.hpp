@@ -56,9 +56,10 @@ private:
   result<void> one_run(running_cluster& on, arm which, size_t ratio, uint32_t round);
 
   [[nodiscard]] result<std::unique_ptr<running_cluster>> start(arm which, uint32_t chunk);
-  [[nodiscard]] load_result load(running_cluster& on, arm which, size_t ratio, uint64_t seed);
-  [[nodiscard]] load_result loaded(running_cluster& on, std::vector<load_stream> streams,
-                                   time_us cut_after);
+  [[nodiscard]] result<load_result> load(running_cluster& on, arm which, size_t ratio,
+                                         uint64_t seed);
+  [[nodiscard]] result<load_result> loaded(running_cluster& on, std::vector<load_stream> streams,
+                                           time_us cut_after);
   [[nodiscard]] uint64_t seed_of(uint32_t round, size_t ratio, arm which) const;
   [[nodiscard]] size_t middle_ratio() const { return plan_.ratios.size() / 2; }
   [[nodiscard]] bool stopped();

@@ -72,12 +72,20 @@ result<local_cluster> local_cluster::start(const std::string& file,
     if (!node)
       return node.err();
     out.nodes_.push_back(std::move(*node));
+    out.names_.push_back(name);
   }
   auto deadline = steady_clock{}.now() + start_us_max;
   for (size_t i = 0; i < nodes.size(); ++i)
     if (!wait_ready(out.nodes_[i], deadline, give_up))
       return error{errc::unavailable, "node " + nodes[i] + " did not start; what it said is above"};
   return out;
+}
+
+std::string local_cluster::ended() {
+  for (size_t i = 0; i < nodes_.size(); ++i)
+    if (nodes_[i].pid() <= 0 || reap(nodes_[i], 0))
+      return names_[i];
+  return {};
 }
 
 local_cluster::~local_cluster() {

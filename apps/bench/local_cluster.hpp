@@ -22,6 +22,9 @@ public:
                                                    const std::vector<std::string>& nodes,
                                                    const std::function<bool()>& give_up);
 
+  /// @returns The name of a node that has ended; empty while all run.
+  [[nodiscard]] std::string ended();
+
   local_cluster(local_cluster&&) noexcept = default;
   local_cluster& operator=(local_cluster&&) noexcept = default;
   /// Stops every node: politely, then not.
@@ -31,6 +34,7 @@ private:
   local_cluster() = default;
 
   std::vector<child_process> nodes_;
+  std::vector<std::string> names_; ///< Of the same nodes.
 };
 
 /// @returns Ports of loopback that were free a moment ago, all different; below the range the
